@@ -7,7 +7,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "cuda_emulator/cuda_emulator.hpp"
@@ -127,6 +130,67 @@ TEST_CASE("a step that clips, scales its loss or changes its learning rate has t
     captured.optimizer().learning_rate = threads.optimizer().learning_rate = 1e-2 / (s + 1);
     CHECK(std::abs(captured.step(Rows(16, s).batch()).loss.value() - threads.step(Rows(16, s).batch()).loss.value()) < 1e-5F);
   }
+}
+
+TEST_CASE("a limit of each value may change between replays, and four other kinds of calls take no graph from a training") {
+  const OneCard card;
+  using Clipped = Of<DataParallel<2>, Clip<EachValue>>;
+  Trainer<Clipped, CudaOneCard> there{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Clipped, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 6; ++s) {
+    there.clip().max_value = here.clip().max_value = s < 3 ? 1.0 : 1e-4;
+    there.step(Rows(16, s).batch());
+    here.step(Rows(16, s).batch());
+  }
+  const std::vector<float> a = there.gradient("2.weight"), b = here.gradient("2.weight");
+  for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-6F);
+  for (int rows = 1; rows < 6; ++rows) CHECK(there.predict(Rows(rows).inputs).size() == static_cast<std::size_t>(10 * rows));
+  const long before = cuda_emulator::counts().graph_launches;
+  for (int s = 0; s < 4; ++s) there.step(Rows(16, s).batch());
+  CHECK(cuda_emulator::counts().graph_launches - before == 3);  // the first is queued again
+}
+
+TEST_CASE("an accuracy after an evaluation that was refused looks at no loss; two threads read parameters at once") {
+  const OneCard card;
+  Trainer<Of<DataParallel<2>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  Rows wrong(8);
+  wrong.inputs[3] = std::numeric_limits<float>::infinity();
+  CHECK(said([&] { (void)trainer.evaluate(wrong.batch()); }).find("[heddle.R02]") != std::string::npos);
+  CHECK_FALSE(trainer.interrupted());
+  CHECK(trainer.accuracy(Rows(8).batch()) >= 0);
+  const std::vector<float> first = trainer.parameter("0.weight"), second = trainer.parameter("2.weight");
+  int other = 0;
+  std::thread reader{[&] {
+    for (int i = 0; i < 50; ++i) other += trainer.parameter("0.weight") == first ? 0 : 1;
+  }};
+  for (int i = 0; i < 50; ++i) CHECK(trainer.parameter("2.weight") == second);
+  reader.join();
+  CHECK(other == 0);
+}
+
+TEST_CASE("a card that fails while it replays a step leaves parameters of no step, and says so") {
+  cuda_emulator::reset({});
+  Trainer<Of<Single>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
+  cuda_emulator::fail_call(2);  // behind the question which card this thread has
+  CHECK(said([&] { trainer.step(Rows(16, 3).batch()); }).find("[heddle.R36] cudaGraphLaunch failed") != std::string::npos);
+  CHECK(cuda_emulator::failed_call() == "cudaGraphLaunch");
+  CHECK(trainer.interrupted());
+  CHECK(said([&] { trainer.save("never.safetensors"); }).find("[heddle.R04]") != std::string::npos);
+}
+
+TEST_CASE("R03 and R37: more processes than one, and more devices of a group than a card sums, are refused before memory is taken") {
+  const OneCard card;
+  const auto two = [](const char* name) -> std::optional<std::string> {
+    return std::string_view{name} == "WORLD_SIZE" ? std::optional<std::string>{"2"} : std::nullopt;
+  };
+  CHECK(backend_room::RanksOnOneCard::refusal(4, two).sentence().view() ==
+        "[heddle.R03] WORLD_SIZE asks for more than one process, but CudaOneCard runs the 4 ranks of the plan on one card of one process. Fix: start "
+        "one process, or unset WORLD_SIZE.");
+  using Many = Plan<Net, CrossEntropy, SGD, Batch<128>, DataParallel<128>>;
+  CHECK(said([] { Trainer<Many, CudaOneCard>{{.learning_rate = 0.1}}; }) ==
+        "[heddle.R37] 128 logical devices of one card are to be summed, and 64 can be. Fix: take a plan of fewer devices.");
+  CHECK(cuda_emulator::counts().allocations == 0);
 }
 
 TEST_CASE("a label that is no class is refused before anything runs, also where a graph is replayed") {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "heddle/compute/cuda/cuda.hpp"
@@ -76,17 +77,36 @@ class PinnedPieces {
   return count;
 }
 
-/// One card with one queue, in which all logical devices of the card stand one behind the other.
+/// While it lives calls of this thread are of one card; then of that which it had before: CurrentCard{1} is card 1.
+class CurrentCard {
+ public:
+  explicit CurrentCard(int number) {
+    check_cuda(cudaGetDevice(&before_), "cudaGetDevice");
+    if (before_ != number) check_cuda(cudaSetDevice(number), "cudaSetDevice");
+    changed_ = before_ != number;
+  }
+  CurrentCard(const CurrentCard&) = delete;
+  CurrentCard& operator=(const CurrentCard&) = delete;
+  ~CurrentCard() {
+    if (changed_) static_cast<void>(cudaSetDevice(before_));
+  }
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+/// One card with one queue, in which all logical devices of the card stand one behind the other: Card{0} is the first that the process sees.
 ///
 /// Errors  R37 no such card; R14, R36
 /// Tested  backend/cuda_test
 class Card {
  public:
-  explicit Card(int number = 0, const CudaProductOptions& how = {}) {
+  explicit Card(int number = 0, const CudaProductOptions& how = {}) : number_(number) {
     if (const int cards = visible_cards(); number < 0 || number >= cards)
       throw Error(Code{'R', 37}, written({"card ", number, " was asked for, but this process sees ", cards, (cards == 1 ? " card" : " cards"),
                                           ", counted from 0. Fix: name one of them, or look at CUDA_VISIBLE_DEVICES."}));
-    check_cuda(cudaSetDevice(number), "cudaSetDevice");
+    const CurrentCard here{number};
     stream_ = make_stream();
     products_ = std::make_unique<CudaProducts>(stream_.get(), how);
   }
@@ -95,29 +115,39 @@ class Card {
 
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
   [[nodiscard]] CudaProducts& products() { return *products_; }
-  [[nodiscard]] PinnedPieces& pinned() { return pinned_; }
+  [[nodiscard]] int number() const { return number_; }
   /// Until the queue is empty.
   void wait() { wait_for(stream_.get()); }
+  // Several threads may read parameters at once: each has its turn.
   void download(void* here, const void* there, std::size_t bytes) {
-    if (bytes == 0) return;
-    const PinnedPieces::Mark mark = pinned_.mark();
-    void* const room = pinned_.take(bytes);
-    check_cuda(cudaMemcpyAsync(room, there, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
-    wait_for(stream());
-    std::copy_n(static_cast<const std::byte*>(room), bytes, static_cast<std::byte*>(here));
-    pinned_.release(mark);
+    through_pinned(bytes, [&](void* room) {
+      check_cuda(cudaMemcpyAsync(room, there, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
+      wait();
+      std::copy_n(static_cast<const std::byte*>(room), bytes, static_cast<std::byte*>(here));
+    });
   }
   void upload(void* there, const void* here, std::size_t bytes) {
-    if (bytes == 0) return;
-    void* const room = pinned_.take(bytes);
-    std::copy_n(static_cast<const std::byte*>(here), bytes, static_cast<std::byte*>(room));
-    check_cuda(cudaMemcpyAsync(there, room, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
+    through_pinned(bytes, [&](void* room) {
+      std::copy_n(static_cast<const std::byte*>(here), bytes, static_cast<std::byte*>(room));
+      check_cuda(cudaMemcpyAsync(there, room, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
+      wait();
+    });
   }
 
  private:
+  template <class Use> void through_pinned(std::size_t bytes, Use use) {
+    if (bytes == 0) return;
+    const std::lock_guard turn{mutex_};
+    const CurrentCard here{number_};
+    pinned_.release();
+    use(pinned_.take(bytes));
+  }
+
+  int number_;
   Stream stream_;
   std::unique_ptr<CudaProducts> products_;
-  PinnedPieces pinned_;
+  std::mutex mutex_;
+  PinnedPieces pinned_;  // of one copy at a time
 };
 
 /// Copies and sums between logical devices of one card, in its queue.
@@ -133,7 +163,7 @@ class CardMover {
   void sum(float* const* to, const float* const* from, int members, std::int64_t n) const {
     if (members > MemberBuffers::most)
       throw Error(Code{'R', 37}, written({members, " logical devices of one card are to be summed, and ", MemberBuffers::most,
-                                          " can be. Fix: spread the plan over more cards."}));
+                                          " can be. Fix: take a plan of fewer devices."}));
     MemberBuffers at{};
     for (int m = 0; m < members; ++m) {
       at.from[m] = from[m];

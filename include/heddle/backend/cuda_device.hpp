@@ -87,7 +87,8 @@ class CudaDevice {
   void step(int bucket, float factor) { arithmetic_.step(bucket, factor, *in_); }
   /// All is queued. Whether the loss of this rank is finite is seen when the queue is done.
   void end() {
-    if (tensors_.role() == tensors_.program().loss_role() && in_->targets != nullptr)
+    const bool has_loss = in_->targets != nullptr && (tensors_.program().training || in_->reporting);
+    if (has_loss && tensors_.role() == tensors_.program().loss_role())
       work_.store(loss_place(), 1, [this](const float* sum) {
         if (!is_finite(*sum)) refuse_loss(*in_, *sum, "all rows of a rank together");
       });
@@ -95,10 +96,7 @@ class CudaDevice {
 
   // ---- for readers on the host
   void upload(float* there, const float* here, std::int64_t elements) {
-    const PinnedPieces::Mark mark = card_.pinned().mark();
     card_.upload(there, here, static_cast<std::size_t>(elements) * sizeof(float));
-    card_.wait();
-    card_.pinned().release(mark);
   }
   void download(float* here, const float* there, std::int64_t elements) {
     card_.download(here, there, static_cast<std::size_t>(elements) * sizeof(float));

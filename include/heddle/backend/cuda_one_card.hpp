@@ -20,12 +20,28 @@
 #include "heddle/backend/cuda_card.hpp"
 #include "heddle/backend/cuda_device.hpp"
 #include "heddle/backend/thread_session.hpp"
+#include "heddle/core/units.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/run/conductor.hpp"
 #include "heddle/run/transport_needs.hpp"
 #include "heddle/run/world.hpp"
 #include "heddle/transport/conducted.hpp"
 
 namespace heddle::backend_room {
+
+/// The ranks of a plan are logical devices of one card, in one process.
+///
+/// Errors  R03 if WORLD_SIZE asks for more than one process, R20 no number
+/// Tested  backend/cuda_one_card_test
+struct RanksOnOneCard {
+  static constexpr bool processes = false;
+  [[nodiscard]] static Diagnosis refusal(int ranks, const Environment& environment = process_environment) {
+    const Diagnosis odd = RanksAsThreads::refusal(ranks, environment);
+    if (odd.code != Code{'R', 3}) return odd;
+    return Diagnosis{Code{'R', 3}, "WORLD_SIZE asks for more than one process, but CudaOneCard runs the "}
+           << ranks << " ranks of the plan on one card of one process. Fix: start one process, or unset WORLD_SIZE.";
+  }
+};
 
 /// The ranks of a plan as logical devices of one card: DataParallel<4> has four, with an arena each, in one queue.
 ///
@@ -36,49 +52,49 @@ class OneCardSession {
   using Device = CudaDevice;
 
   HEDDLE_APART OneCardSession(const TransportNeeds& needs, std::chrono::nanoseconds /*deadline*/)
-      : card_(0, {.usual_rows = needs.rows}),
-        world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, {}, nullptr}, CardMover{card_}),
-        errors_(static_cast<std::size_t>(needs.ranks)) {
-    if (const Diagnosis odd = RanksAsThreads::refusal(needs.ranks); !odd.ok()) throw Error{odd};
-  }
+      : card_(0, sound(needs)), world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, {}, nullptr}, CardMover{card_}),
+        errors_(static_cast<std::size_t>(needs.ranks)) {}
 
-  [[nodiscard]] static constexpr Bytes memory(const RankNeeds&) { return Bytes{0}; }
+  /// The workspace of products, which all ranks of the card share, the numbers of a step and sums of squares; what is pinned lies on the host.
+  [[nodiscard]] static constexpr Bytes memory(const RankNeeds&) { return 32_MiB + 4_KiB; }
   /// What waits for no other rank, one rank after the other.
   template <class Job> void run(Job&& job) {
+    const CurrentCard here{card_.number()};
     errors_.assign(errors_.size(), nullptr);
     on_each([&](std::size_t rank) { job(static_cast<int>(rank)); });
   }
-  /// A step on all ranks. The second of its kind (Program, rows, report) is captured as one graph, which later ones replay. Steps that the host
-  /// decides about (a norm to clip by, a scale of the loss) and those that are watched are queued call by call.
+  /// A step on all ranks. The second of its kind (Program, rows, report) is captured as one graph, which later ones replay; the four kinds that were
+  /// asked for last have one. Steps that the host decides about (a norm to clip by, a scale of the loss) and those that are watched are queued call
+  /// by call.
   template <class Executors> void conduct(Executors& executors) {
+    const CurrentCard here{card_.number()};
     errors_.assign(errors_.size(), nullptr);
     const StepInput& in = executors.front()->device().input();
     const bool decided = in.program->clips || in.program->scales_loss || in.observer != nullptr;
-    QueuedStep& step = step_of({in.program, in.rows, in.source_rows, in.reporting, in.targets != nullptr, in.class_weights != nullptr});
+    QueuedStep& step = decided ? decided_ : step_of({in.program, in.rows, in.reporting, in.targets != nullptr, in.class_weights != nullptr});
     const auto queue_all = [&] { queue(step, executors); };
-    if (step.graph.get() != nullptr && !decided) {
+    if (step.graph.get() != nullptr) {
       on_each([&](std::size_t r) {
         for (const auto& fill : step.of_ranks[r].before) fill();
       });
-      if (failed()) return;
-    } else if (step.queued && !decided && &step != &others_) {
+    } else if (step.queued && !decided) {
       try {
         step.graph = captured(card_.stream(), queue_all);
       } catch (const Error&) {
         if (!failed()) throw;  // else a rank has said why
       }
+      if (failed()) step.graph = RunnableGraph{};
     } else {
       queue_all();
-      if (failed()) return;
-      step.queued = true;  // pinned memory and plans of products are there: a capture may take neither
-      return look(step, executors);
     }
-    if (failed()) {
-      step.graph = RunnableGraph{};
-      return;
-    }
-    check_cuda(cudaGraphLaunch(step.graph.get(), card_.stream()), "cudaGraphLaunch");
-    look(step, executors);
+    if (failed()) return;
+    run_queue(step, executors);
+    step.queued = !failed();  // pinned memory and plans of products are there: a capture may take neither
+  }
+  /// The ranks are made anew: what was captured is of those before.
+  void forget() {
+    steps_.clear();
+    decided_ = QueuedStep{};
   }
   void rethrow_first() const {
     for (const std::exception_ptr& error : errors_)
@@ -95,9 +111,14 @@ class OneCardSession {
   [[nodiscard]] static bool local(Rank) { return true; }
   [[nodiscard]] static bool first_process() { return true; }
   static void share(Rank, std::span<std::byte>) {}
+  /// False where the card does not go on: what it has done is not known.
   bool reset() {
-    card_.wait();
-    card_.pinned().release();
+    const CurrentCard here{card_.number()};
+    try {
+      card_.wait();
+    } catch (const Error&) {
+      return false;
+    }
     world_.reset();
     return true;
   }
@@ -105,10 +126,19 @@ class OneCardSession {
 
  private:
   static constexpr std::size_t most_captured = 4;
+  /// Before the card is touched. Errors  R03, R37
+  [[nodiscard]] static CudaProductOptions sound(const TransportNeeds& needs) {
+    if (const Diagnosis odd = RanksOnOneCard::refusal(needs.ranks); !odd.ok()) throw Error{odd};
+    for (const std::vector<int>& members : needs.groups)
+      if (members.size() > MemberBuffers::most)
+        throw Error(Code{'R', 37}, written({static_cast<std::int64_t>(members.size()), " logical devices of one card are to be summed, and ",
+                                            MemberBuffers::most, " can be. Fix: take a plan of fewer devices."}));
+    return {.usual_rows = needs.rows};
+  }
   /// What steps of one graph have in common: a training of 16 rows that reports is one kind.
   struct Kind {
     const Program* program = nullptr;
-    std::int64_t rows = 0, source_rows = 0;
+    std::int64_t rows = 0;
     bool reports = false, has_targets = false, weighs = false;
     friend bool operator==(const Kind&, const Kind&) = default;
   };
@@ -120,13 +150,16 @@ class OneCardSession {
     bool queued = false;
   };
 
-  /// Of a fifth kind and those after it nothing is kept.
+  /// That which was asked for longest ago makes room.
   [[nodiscard]] QueuedStep& step_of(const Kind& kind) {
     const auto known = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) { return step->kind == kind; });
-    if (known != steps_.end()) return **known;
-    if (steps_.size() == most_captured) return others_;
-    steps_.push_back(std::make_unique<QueuedStep>());
-    steps_.back()->kind = kind;
+    if (known != steps_.end()) {
+      std::rotate(known, known + 1, steps_.end());
+    } else {
+      if (steps_.size() == most_captured) steps_.erase(steps_.begin());
+      steps_.push_back(std::make_unique<QueuedStep>());
+      steps_.back()->kind = kind;
+    }
     return *steps_.back();
   }
   template <class Executors> void queue(QueuedStep& step, Executors& executors) {
@@ -138,11 +171,17 @@ class OneCardSession {
     InTurn order;
     run_room::conduct(executors, order, errors_, [&](int rank) { world_.give_up(Rank{rank}, words_of(error(rank))); });
   }
-  /// The queue is done: what came back is looked at.
-  template <class Executors> void look(const QueuedStep& step, Executors& executors) {
-    card_.wait();
+  /// Until the queue is done; then what came back is looked at. If the card fails in the middle, parameters are those of no step.
+  template <class Executors> void run_queue(const QueuedStep& step, Executors& executors) {
+    try {
+      if (step.graph.get() != nullptr) check_cuda(cudaGraphLaunch(step.graph.get(), card_.stream()), "cudaGraphLaunch");
+      card_.wait();
+    } catch (const Error&) {
+      errors_.front() = std::current_exception();
+    }
+    for (auto& executor : executors) executor->replayed(0);
+    if (failed()) return;
     on_each([&](std::size_t r) {
-      executors[r]->replayed(0);
       for (const auto& at : step.of_ranks[r].after) at();
       executors[r]->replayed(executors[r]->device().reported());
     });
@@ -161,7 +200,7 @@ class OneCardSession {
   Conducted<CardMover> world_;
   std::vector<std::exception_ptr> errors_;
   std::vector<std::unique_ptr<QueuedStep>> steps_;
-  QueuedStep others_;
+  QueuedStep decided_;
 };
 
 /// CUDA with all ranks on one card: every policy runs there as it would on several.
@@ -173,7 +212,7 @@ struct CudaOneCard {
   using Reference = EigenCompute;
   using Session = OneCardSession;
   using SessionOfOne = ThreadSession;
-  using Ranks = RanksAsThreads;
+  using Ranks = RanksOnOneCard;
   static constexpr bool on_gpus = true;
 };
 

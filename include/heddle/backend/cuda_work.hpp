@@ -70,6 +70,7 @@ class CudaWork {
       numbers.step = in_->step;
       numbers.total_rows = static_cast<double>(in_->counted_rows());
       numbers.loss_scale = in_->loss_scale;
+      numbers.max_value = static_cast<float>(in_->max_value);
       for (std::size_t k = 0; k < in_->counted.size() && k < std::size_t{CudaNumbers::most_losses}; ++k) numbers.counted[k] = in_->counted[k];
       std::memcpy(here, &numbers, sizeof numbers);
     });
@@ -129,11 +130,16 @@ class CudaWork {
   template <class Prepare, class EachOther>
   void sum_squares(float* to, float* values, std::int64_t elements, int parts, Prepare prepare, EachOther each_other) const {
     const std::int64_t part = elements / parts;
+    std::int64_t ranges = 0, counted = 0;
+    each_other(values, elements, [&](std::int64_t /*first*/, std::int64_t n) { ++ranges, counted += n; });
     zero(partials_.get(), parts);
-    for (int p = 0; p < parts; ++p) {
-      prepare(values + p * part, part);
-      each_other(values + p * part, part,
-                 [&](std::int64_t first, std::int64_t n) { add_squares(partials_.get() + p, values + p * part + first, n); });
+    for (int p = 0; p < parts; ++p) prepare(values + p * part, part);
+    if (ranges == 1 && counted == elements) {
+      launch<AddSquares>(card_.stream(), {parts, 256, warp_threads * sizeof(float)}, part, static_cast<const float*>(values), partials_.get());
+    } else {
+      for (int p = 0; p < parts; ++p)
+        each_other(values + p * part, part,
+                   [&](std::int64_t first, std::int64_t n) { add_squares(partials_.get() + p, values + p * part + first, n); });
     }
     launch<TreeOfParts>(card_.stream(), {1, 32}, parts, partials_.get(), to);
   }
@@ -146,7 +152,8 @@ class CudaWork {
     launch<Unscale>(card_.stream(), e, n, numbers(), values, flag);
   }
   void clip(float* values, std::int64_t n, float factor) const { each<ClipAll>(n, factor, values); }
-  void clip_values(float* values, const float* /*parameters*/, std::int64_t n, float limit) const { each<ClipEach>(n, limit, values); }
+  /// The limit is among the numbers of the step.
+  void clip_values(float* values, const float* /*parameters*/, std::int64_t n, float /*limit*/) const { each<ClipEach>(n, numbers(), values); }
   void fold(float* values, const float* sums, std::int64_t n, float momentum, std::int64_t counted) const {
     each<FoldTracked>(n, momentum, static_cast<float>(1 / static_cast<double>(counted)), sums, values);
   }

@@ -62,6 +62,7 @@ template <class Session> class LocalRanks {
   /// Makes the ranks, with memory and first parameters: where there are some already, in their place.
   HEDDLE_COLD void make(Seed seed) {
     seed_ = seed;
+    if constexpr (requires { session_.forget(); }) session_.forget();
     on_every_rank([&](int r) {
       executors_[static_cast<std::size_t>(r)].reset();  // its memory is free before there is more
       executors_[static_cast<std::size_t>(r)] = std::make_unique<RankExecutor>(training_, evaluation_, kernels_, Rank{r}, session_.endpoint(Rank{r}));

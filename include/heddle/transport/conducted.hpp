@@ -31,6 +31,8 @@ namespace heddle::transport_room {
 /// and does both in the order in which it is asked, now or behind what was asked before: several logical devices of one card have the queue of that
 /// card. A wait returns when that is queued. Of two ranks that exchange 8 floats the second to start makes the copy of 8.
 ///
+/// A graph that replays a step moves the same again and counts nothing: sent() is that of steps that were queued.
+///
 /// Moves   as every transport: what the ledger says                                                              [bytes]
 /// Errors  R01 RankLost of a wait for a rank that was given up, or for one that starts nothing (a wait that is not passable); T01 to T05
 /// Tested  transport/conducted_test, equivalence/cuda_test

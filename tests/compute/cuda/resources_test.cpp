@@ -87,15 +87,15 @@ TEST_CASE("a card without room is R14 with the bytes that were asked for, those 
         std::string::npos);
 }
 
-TEST_CASE("what the runtime refuses is R36 with the name of the call, and nothing is left behind") {
+TEST_CASE("what the runtime refuses is R36, or R14 where memory is lacking, with the name of the call, and nothing is left behind") {
   const Card emulated;
   const auto said = [](auto make) {
     cuda_emulator::fail_call(1);
     return sentence([&] { static_cast<void>(make()); });
   };
-  CHECK(said([] { return pinned_memory<float>(8); }).find("[heddle.R36] cudaMallocHost failed with ") == 0);
-  CHECK(said([] { return make_stream(); }).find("[heddle.R36] cudaStreamCreateWithFlags failed with ") == 0);
-  CHECK(said([] { return make_event(); }).find("[heddle.R36] cudaEventCreateWithFlags failed with ") == 0);
+  CHECK(said([] { return pinned_memory<float>(8); }).find("[heddle.R14] cudaMallocHost failed with ") == 0);
+  CHECK(said([] { return make_stream(); }).find("[heddle.R14] cudaStreamCreateWithFlags failed with ") == 0);
+  CHECK(said([] { return make_event(); }).find("[heddle.R14] cudaEventCreateWithFlags failed with ") == 0);
   CHECK(said([] { return card_memory<float>(8, "a test"); }).find("[heddle.R14] ") == 0);
   CHECK(alive() == "");
 }
@@ -162,7 +162,9 @@ TEST_CASE("a call that fails while a graph is made is R36, nothing is left behin
   CHECK(calls >= 4);  // begin, launch, end, instantiate
   for (long number = 1; number <= calls; ++number) {
     cuda_emulator::fail_call(number);
-    CHECK(sentence(make).find("[heddle.R36] ") == 0);
+    const std::string told = sentence(make);
+    CAPTURE(told);
+    CHECK((told.starts_with("[heddle.R36] ") || told.starts_with("[heddle.R14] ")));
     CHECK(alive() == "1 allocations, 1 streams");
     make();
   }

@@ -223,6 +223,12 @@ TEST_CASE("a gradient is multiplied by the scale of the loss that the card is to
 
 TEST_CASE("gradients are shrunk by a factor below 1 and stay otherwise; each alone is taken to the limit") {
   const Card emulated;
+  const OneCard card;
+  CudaNumbers of_step;
+  of_step.max_value = 0.5F;
+  const auto numbers = card.up(std::vector<CudaNumbers>{of_step});
+  CHECK(card.synchronize() == cudaSuccess);  // the kernels are queued elsewhere
+  const CudaNumbers* const limit = numbers.get();
   const Numbers values = drawn(1000, 7);
   for (const float factor : {0.3F, 0.0F, 1.0F, 2.0F}) {
     Numbers wanted = values;
@@ -231,8 +237,8 @@ TEST_CASE("gradients are shrunk by a factor below 1 and stay otherwise; each alo
   }
   Numbers wanted = values;
   FloatArithmetic::clip_values(wanted.data(), nullptr, 1000, 0.5F);
-  CHECK(equal_bits(made<ClipEach>(values, 0.5F), wanted));
-  const Numbers odd = made<ClipEach>({3, -4, 0.25F, infinite, -infinite, no_number, -0.0F}, 0.5F);
+  CHECK(equal_bits(made<ClipEach>(values, limit), wanted));
+  const Numbers odd = made<ClipEach>({3, -4, 0.25F, infinite, -infinite, no_number, -0.0F}, limit);
   CHECK((odd[0] == 0.5F && odd[1] == -0.5F && odd[2] == 0.25F && odd[3] == 0.5F && odd[4] == -0.5F));
   CHECK((is_nan(odd[5]) && std::signbit(odd[6])));
   CHECK(is_nan(made<ClipAll>({no_number}, 0.5F)[0]));

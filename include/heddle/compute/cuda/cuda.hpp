@@ -24,7 +24,7 @@ struct CudaNumbers {
   double total_rows = 0;                ///< as LossCall::total_rows
   CountedTargets counted[most_losses];  ///< as LossCall: of the loss, or of each of several
   float loss_scale = 1;
-  float clip_factor = 1;
+  float max_value = 0;  ///< of a plan that clips each value
 };
 
 /// Where the kernels of one rank are queued, one after another. It knows nothing of what is in the queue.

@@ -78,7 +78,7 @@ using RunnableGraph = Owner<cudaGraphExec_t, DestroyRunnable>;
   if (cudaMemGetInfo(&free, &total) == cudaSuccess)
     there = grouped_digits(static_cast<std::int64_t>(free)) + " of " + grouped_digits(static_cast<std::int64_t>(total)) + " bytes are free";
   throw Error(Code{'R', 14}, std::string{"the card does not give the "} + grouped_digits(static_cast<std::int64_t>(bytes)) + " bytes of " + what +
-                                 ": " + there + ". Fix: spread the plan over more devices, take smaller micro-batches, or add Recompute.");
+                                 ": " + there + ". Fix: take smaller micro-batches, add Recompute, or put fewer devices on this card.");
 }
 /// n elements on the card of this thread, 256-byte aligned and unset. Errors  R14, R36
 template <class T> [[nodiscard]] CardMemory<T> card_memory(std::size_t n, const char* what) {

@@ -110,7 +110,8 @@ struct ClipAll {
 struct ClipEach {
   static constexpr const char* name = "ClipEach";
   static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, float limit, float* values) const {
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const CudaNumbers* numbers, float* values) const {
+    const float limit = numbers->max_value;
     const std::int64_t i = first_of_thread<1>(b);
     if (i < n) values[i] = values[i] > limit ? limit : values[i] < -limit ? -limit : values[i];
   }
