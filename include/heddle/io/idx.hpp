@@ -41,7 +41,7 @@ inline constexpr std::array<float, 256> shade_of = [] {
 inline void refuse_unpaired_rows(std::int64_t images, std::int64_t labels, const std::string& images_name, const std::string& labels_name) {
   if (images != labels)
     throw Error(Code{'D', 7}, written({"'", images_name, "' has ", grouped_digits(images), " images but '", labels_name, "' has ",
-                                       grouped_digits(labels), " labels. Fix: take both files from the same halved of the same data set."}));
+                                       grouped_digits(labels), " labels. Fix: take both files from the same half of the same data set."}));
 }
 
 /// Pixels and labels of two IDX files as one data set; a pixel p becomes p / 255 where inputs are floats, and stays p where they are bytes. Both

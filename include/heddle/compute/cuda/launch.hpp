@@ -22,8 +22,8 @@ namespace heddle::compute_room {
 /// R14 where memory is lacking.
 [[noreturn]] HEDDLE_COLD inline void refuse_cuda(cudaError_t e, const char* what) {
   if (e == cudaErrorMemoryAllocation)
-    throw Error(Code{'R', 14}, std::string{what} + " failed with " + cudaGetErrorString(e) +
-                                   ": the card, or the host for what is pinned, has no memory left. Fix: free memory, take smaller micro-batches or "
+    throw Error(Code{'R', 14}, std::string{what} + " failed with " + cudaGetErrorName(e) + ": " + cudaGetErrorString(e) +
+                                   ". The card, or the host for what is pinned, has no memory left. Fix: free memory, take smaller micro-batches or "
                                    "fewer devices on this card.");
   throw Error(Code{'R', 36}, std::string{what} + " failed with " + cudaGetErrorName(e) + ": " + cudaGetErrorString(e) +
                                  ". Fix: look at the first such sentence of any rank; ./heddle doctor says which cards there are.");
