@@ -9,7 +9,7 @@ import shutil
 import sys
 import xml.etree.ElementTree as ElementTree
 
-BACKENDS = ("cpu_threads", "cpu_mpi", "cuda")
+BACKENDS = ("cpu_threads", "cpu_mpi", "cuda_emulated", "cuda")
 
 
 def reason(output):
@@ -45,13 +45,15 @@ def backend_line(backend, tests, has_gpu):
     ran = sum(outcome != "skipped" for outcome in outcomes)
     if ran:
         failed = outcomes.count("failed")
-        return f"{backend}: ran {ran} tests" + (f", {failed} failed" if failed else "")
+        where = " on this machine's processor, none on a card" if backend == "cuda_emulated" else ""
+        return f"{backend}: ran {ran} tests{where}" + (f", {failed} failed" if failed else "")
     if outcomes:
         return f"{backend}: skipped: " + next(why for _, _, labels, why in tests if backend in labels)
     why = {
         "cpu_threads": "no test of it was selected",
         "cpu_mpi": "no test of it was selected",
-        "cuda": "CUDA is not part of this version" + ("" if has_gpu else ", and no NVIDIA GPU was found here"),
+        "cuda_emulated": "no test of it was selected",
+        "cuda": "tools/gpu_check asks a card" + ("" if has_gpu else ", and no NVIDIA GPU was found here"),
     }
     return f"{backend}: skipped: {why[backend]}"
 
@@ -74,7 +76,9 @@ def self_check():
     told = list(lines(tests))
     assert told[-1] == "1 passed, 1 failed, 1 skipped", told
     assert "cpu_threads: ran 1 tests" in told and "skipped c: nvcc is not installed" in told, told
-    assert any(line.startswith("cuda: skipped: ") for line in told), told
+    assert "cuda: skipped: tools/gpu_check asks a card, and no NVIDIA GPU was found here" in told, told
+    emulated = list(lines([("d", "passed", ["run", "cuda_emulated"], "")]))
+    assert "cuda_emulated: ran 1 tests on this machine's processor, none on a card" in emulated, emulated
     listed = {"tests": [{"name": "a", "properties": [{"name": "LABELS", "value": ["run", "cpu_threads"]}]}, {"name": "b"}]}
     assert labels_of(listed) == {"a": ["run", "cpu_threads"], "b": []}, labels_of(listed)
     assert list(lines([]))[-1] == "0 passed, 0 failed, 0 skipped"
