@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "cuda_emulator/cuda_emulator.hpp"
@@ -42,12 +43,12 @@ template <class ThePlan> double distance_from_threads() {
   return far / most;
 }
 
-}  // namespace
+using backend_room::CudaDevice;
+using Endpoint = backend_room::OneCardSession::Endpoint;
+static_assert(std::is_constructible_v<CudaDevice, const Program&, const CudaDevice::Kernels&, Rank, Endpoint&>);
+static_assert(!std::is_constructible_v<CudaDevice, const Program&, const KernelTable&, Rank, Endpoint&>);  // of the host
 
-TEST_CASE("a logical device of a card is a device, and takes no kernels of the host") {
-  static_assert(run_room::RankDevice<backend_room::CudaDevice>);
-  static_assert(!std::is_same_v<backend_room::CudaDevice::Kernels, KernelTable>);
-}
+}  // namespace
 
 TEST_CASE("steps of bfloat16 values, of clipped gradients and of recomputed layers end near those of the host") {
   cuda_emulator::reset({.seed = 5});

@@ -61,7 +61,7 @@ class PinnedPieces {
   std::size_t at_ = 0, used_ = 0;
 };
 
-/// R03 where there is no card, or not so many; else the number of cards that this process sees.
+/// R37 where there is no card or no driver for it; else the number of cards that this process sees.
 [[nodiscard]] HEDDLE_COLD inline int visible_cards() {
   int count = 0;
   const cudaError_t e = cudaGetDeviceCount(&count);
@@ -99,7 +99,7 @@ class CurrentCard {
 /// One card with one queue, in which all logical devices of the card stand one behind the other: Card{0} is the first that the process sees.
 ///
 /// Errors  R37 no such card; R14, R36
-/// Tested  backend/cuda_test
+/// Tested  backend/cuda_card_test
 class Card {
  public:
   explicit Card(int number = 0, const CudaProductOptions& how = {}) : number_(number) {

@@ -45,7 +45,7 @@ struct RanksOnOneCard {
 
 /// The ranks of a plan as logical devices of one card: DataParallel<4> has four, with an arena each, in one queue.
 ///
-/// Tested  backend/cuda_test, equivalence/cuda_test
+/// Tested  backend/cuda_one_card_test, equivalence/cuda_test
 class OneCardSession {
  public:
   using Endpoint = Conducted<CardMover>::Endpoint;
@@ -206,7 +206,7 @@ class OneCardSession {
 /// CUDA with all ranks on one card: every policy runs there as it would on several.
 ///
 /// Errors  R37 no card; R03 if WORLD_SIZE asks for more than one process
-/// Tested  backend/cuda_test, equivalence/cuda_test
+/// Tested  backend/cuda_one_card_test, equivalence/cuda_test
 struct CudaOneCard {
   using Compute = CudaCompute;
   using Reference = EigenCompute;

@@ -38,7 +38,7 @@ struct HostPart {
 /// grain of 2 rows of 3 floats load() queues one copy of 24 bytes.
 ///
 /// Errors  R36, R14
-/// Tested  backend/cuda_test
+/// Tested  backend/cuda_work_test
 class CudaWork {
  public:
   using Space = CudaMemory;
@@ -92,6 +92,13 @@ class CudaWork {
   void widen(float* to, const float* lies, std::int64_t n) const { each<WidenAll>(n, reinterpret_cast<const BFloat16*>(lies), to); }
   void round(float* lies, const float* from, std::int64_t n) const { each<RoundAll>(n, from, reinterpret_cast<BFloat16*>(lies)); }
   void round_floats(float* to, const float* from, std::int64_t n) const { each<RoundFloats>(n, from, to); }
+  /// When no step is under way.
+  void upload(float* there, const float* here, std::int64_t elements) const {
+    card_.upload(there, here, static_cast<std::size_t>(elements) * sizeof(float));
+  }
+  void download(float* here, const float* there, std::int64_t elements) const {
+    card_.download(here, there, static_cast<std::size_t>(elements) * sizeof(float));
+  }
   void move(float* to, std::int64_t to_stride, const float* from, std::int64_t from_stride, std::int64_t bytes, std::int64_t runs) const {
     if (runs == 0 || bytes == 0) return;
     check_cuda(cudaMemcpy2DAsync(to, static_cast<std::size_t>(to_stride), from, static_cast<std::size_t>(from_stride),

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Room: run. A device: memory, workspace, kernels and all arithmetic of a step, as an object. What moves between devices is not its business.
 // Sees: plan/program, run/body_runner, run/rank_tensors, run/step_arithmetic.  Does not see: policies, threads, transports, any backend by name.
-// In: a Program, kernels, a rank.  Out: RankDevice, HostDevice.
+// In: a Program, kernels, a rank.  Out: RankDevice, DeviceOf, HostDevice.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "heddle/core/host_device.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/body_runner.hpp"
+#include "heddle/run/host_work.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/rank_tensors.hpp"
 #include "heddle/run/step_arithmetic.hpp"
@@ -61,18 +63,11 @@ concept RankDevice = requires(D& device, const StepInput& input, const Entry& en
   { device.first_row(number) } -> std::same_as<std::int64_t>;
 };
 
-/// A device whose memory is that of the host: a thread or a process of CpuThreads or CpuMpi has one for its rank.
-///
-/// Errors  R14 if the system does not give the memory; what kernels throw; D08 a label that is no class, R02 a loss that is not finite
-/// Tested  run/device_test, run/executor_test
-class HostDevice {
+/// What devices have in common, whatever memory `Work` is at work in: where tensors lie, what entries of bodies do, the arithmetic of a step. How the
+/// numbers that the host decides by come to it is for who derives from it. Of 5 rows in grains of 2 the last grain, 2, has 1 row, which is row 4.
+template <class Work> class DeviceOf {
  public:
-  using Kernels = KernelTable;
-
-  /// The kernels outlive it.
-  HEDDLE_COLD HostDevice(const Program& training, const KernelTable& kernels, Rank rank)
-      : kernels_(kernels), work_(kernels), tensors_(training, rank), body_(training, kernels, tensors_, work_),
-        arithmetic_(training, kernels.states, tensors_, work_) {}
+  using Kernels = typename Work::Kernels;
 
   [[nodiscard]] RankTensors& tensors() { return tensors_; }
   [[nodiscard]] const RankTensors& tensors() const { return tensors_; }
@@ -93,7 +88,6 @@ class HostDevice {
       default: return body_.compute(entry);
     }
   }
-  [[nodiscard]] bool compute(const Entry& first, const Entry& second, bool& second_runs) { return body_.compute(first, second, second_runs); }
   [[nodiscard]] float* widen(const Collective& c) { return body_.operands().widen_terms(c); }
   /// The slice of a unit goes to its place in the whole, as layers read it.
   void round_slice(int bucket, const Collective& c) {
@@ -107,36 +101,64 @@ class HostDevice {
     arithmetic_.sum_squares([](const float*, std::int64_t) {});
   }
   void unscale(float scale) { arithmetic_.unscale(scale); }
-  [[nodiscard]] bool overflowed() { return *tensors_.overflow_flag() > 0; }
-  [[nodiscard]] float norm() { return kernels_.arithmetic.norm(tensors_.norms(), tensors_.program().unit_count); }
-  [[nodiscard]] float clip_factor(float norm, double most) const { return kernels_.arithmetic.clip_factor(norm, most); }
-  [[nodiscard]] float loss_sum() { return *tensors_.losses(tensors_.program().batch.rank_grains()); }
   void sum_ties(int bucket) { arithmetic_.sum_ties(bucket); }
   void step(int bucket, float factor) { arithmetic_.step(bucket, factor, *in_); }
 
   // ---- for readers on the host
-  static void upload(float* there, const float* here, std::int64_t elements) { std::copy_n(here, elements, there); }
-  static void download(float* here, const float* there, std::int64_t elements) { std::copy_n(there, elements, here); }
+  void upload(float* there, const float* here, std::int64_t elements) { work_.upload(there, here, elements); }
+  void download(float* here, const float* there, std::int64_t elements) { work_.download(here, there, elements); }
   /// (rows, features)
   [[nodiscard]] std::vector<float> grain(const Place& place, std::int64_t features, int number) {
     std::vector<float> values(static_cast<std::size_t>(body_.rows(number) * features));
     const ElementType kept = tensors_.program().graph->values;
     const float* const there = tensors_.at_grain(place, features, number, kept);
-    if (kept == ElementType::bfloat16)
-      run_room::widen(values.data(), there, std::ssize(values));
-    else if (!values.empty())
+    if (values.empty()) return values;
+    if (kept == ElementType::bfloat16) {
+      std::vector<float> rounded((values.size() + 1) / 2);  // two in the place of a float
+      download(rounded.data(), there, std::ssize(rounded));
+      run_room::widen(values.data(), rounded.data(), std::ssize(values));
+    } else {
       download(values.data(), there, std::ssize(values));
+    }
     return values;
   }
   [[nodiscard]] std::int64_t first_row(int grain) const { return body_.first(grain); }
 
+ protected:
+  /// The kernels outlive it. `Work` is made of them and of the rest.
+  template <class... Machine>
+  HEDDLE_COLD DeviceOf(const Program& training, const Kernels& kernels, Rank rank, Machine&&... machine)
+      : work_(kernels, std::forward<Machine>(machine)...),
+        tensors_(training, rank, work_.room(training.arenas[training.mesh.coordinate(rank, Axis::stage)].total, "the arena of a device")),
+        body_(training, kernels, tensors_, work_), arithmetic_(training, kernels.states, tensors_, work_) {}
+  /// Of all grains of the step, behind the losses of each.
+  [[nodiscard]] float* sum_of_losses() { return tensors_.losses(tensors_.program().batch.rank_grains()); }
+
+  Work work_;
+  RankTensors tensors_;
+  BodyRunnerOf<Work> body_;
+  StepArithmeticOf<Work> arithmetic_;
+  const StepInput* in_ = nullptr;
+};
+
+/// A device whose memory is that of the host: a thread or a process of CpuThreads or CpuMpi has one for its rank.
+///
+/// Errors  R14 if the system does not give the memory; what kernels throw; D08 a label that is no class, R02 a loss that is not finite
+/// Tested  run/device_test, run/executor_test
+class HostDevice : public DeviceOf<HostWork> {
+ public:
+  /// The kernels outlive it.
+  HEDDLE_COLD HostDevice(const Program& training, const KernelTable& kernels, Rank rank) : DeviceOf(training, kernels, rank), kernels_(kernels) {}
+
+  using DeviceOf::compute;
+  [[nodiscard]] bool compute(const Entry& first, const Entry& second, bool& second_runs) { return body_.compute(first, second, second_runs); }
+  [[nodiscard]] bool overflowed() { return *tensors_.overflow_flag() > 0; }
+  [[nodiscard]] float norm() { return kernels_.arithmetic.norm(tensors_.norms(), tensors_.program().unit_count); }
+  [[nodiscard]] float clip_factor(float norm, double most) const { return kernels_.arithmetic.clip_factor(norm, most); }
+  [[nodiscard]] float loss_sum() { return *sum_of_losses(); }
+
  private:
   const KernelTable& kernels_;
-  HostWork work_;
-  RankTensors tensors_;
-  BodyRunner body_;
-  StepArithmetic arithmetic_;
-  const StepInput* in_ = nullptr;
 };
 
 static_assert(RankDevice<HostDevice>);

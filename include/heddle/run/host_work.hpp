@@ -33,7 +33,7 @@ class HostWork {
   using Kernels = KernelTable;
   explicit HostWork(const KernelTable& kernels) : kernels_(kernels) {}
 
-  [[nodiscard]] static Arena room(std::int64_t bytes) { return Arena{bytes}; }
+  [[nodiscard]] static Arena room(std::int64_t bytes, const char* /*what*/ = "") { return Arena{bytes}; }
   [[nodiscard]] static HostMemory space() { return {}; }
 
   [[nodiscard]] static const float* class_weights(const StepInput& in) { return in.class_weights; }
@@ -46,6 +46,8 @@ class HostWork {
   static void round_floats(float* to, const float* from, std::int64_t elements) {
     for (std::int64_t i = 0; i < elements; ++i) to[i] = widened(rounded(from[i]));
   }
+  static void upload(float* there, const float* here, std::int64_t elements) { std::copy_n(here, elements, there); }
+  static void download(float* here, const float* there, std::int64_t elements) { std::copy_n(there, elements, here); }
   /// So many runs of bytes, which lie strides of bytes apart.
   static void move(float* to, std::int64_t to_stride, const float* from, std::int64_t from_stride, std::int64_t bytes, std::int64_t runs) {
     auto* target = reinterpret_cast<std::byte*>(to);
