@@ -98,3 +98,16 @@ TEST_CASE("ids have at most one dimension less than a value can have") {
   static_assert(Embedding<5, 4>::describe(Spec{Shape{2, 3, 4}}).fault.ok());
   static_assert(Embedding<5, 4>::describe(Spec{Shape{2, 3, 4, 5}}).fault.code == Code{'G', 1});
 }
+
+TEST_CASE("a rank finds the rows of its own part of the vocabulary, and knows those of others from what is no token") {
+  constexpr Leaf whole = Embedding<1000, 8, PaddingIndex<40>>::describe(Spec{Shape{6}});
+  constexpr graph_room::TableRows part(local_leaf(whole, whole.signatures[0], 4), 3, 2);
+  static_assert(part.ids == 18 && part.first == 500 && part.rows == 250 && part.features == 8);
+  static_assert(part.row_of(612) == 112 && part.row_of(500) == 0 && part.row_of(749) == 249);
+  static_assert(part.row_of(499) == part.elsewhere && part.row_of(750) == part.elsewhere && part.row_of(40) == part.elsewhere);
+  static_assert(part.row_of(1000) == part.nowhere && part.row_of(-1) == part.nowhere);
+  constexpr graph_room::TableRows features(local_leaf(whole, whole.signatures[1], 4), 3, 2);
+  static_assert(features.first == 0 && features.rows == 1000 && features.features == 2);
+  CHECK(features.row_of(612) == 612);
+  CHECK(features.padding == 40);
+}

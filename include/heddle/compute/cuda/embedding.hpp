@@ -12,34 +12,8 @@
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/compute/cuda/divisor.hpp"
 #include "heddle/graph/layers/embedding.hpp"
-#include "heddle/graph/token_ids.hpp"
 
 namespace heddle::compute_room {
-
-/// The rows of the table that one rank has, of one call; it travels to the card by value.
-/// Of 1,000 rows over 4 ranks part 2 has 250 from row 500 on: token 612 lies in its row 112, token 40 elsewhere.
-struct CardTable {
-  std::int64_t ids;         // of all samples
-  std::int64_t vocabulary;  // rows of all ranks
-  std::int64_t first;       // of this rank
-  std::int64_t rows;
-  std::int64_t features;
-  std::int64_t padding;  // the id whose row has no gradient; -1: none
-  static constexpr std::int64_t elsewhere = -1;
-  static constexpr std::int64_t nowhere = -2;
-
-  CardTable(const Leaf& leaf, std::int64_t samples, int part)
-      : ids(samples * leaf.in.elements()), vocabulary(leaf.vocabulary), first(0), rows(leaf.parameters[0].shape.sizes[0]),
-        features(leaf.parameters[0].shape.last()), padding(leaf.parameters[0].padding_row) {
-    if (rows < vocabulary) first = part * rows;
-  }
-  /// Where a token's row lies in what this rank has.
-  [[nodiscard]] HEDDLE_DEVICE std::int64_t row_of(std::int32_t id) const {
-    if (!is_token(id, vocabulary)) return nowhere;
-    const std::int64_t row = id - first;
-    return row >= 0 && row < rows ? row : elsewhere;
-  }
-};
 
 /// n elements of the output. Zeros for the tokens of other ranks; an id that is no token gives NaN and reads nothing outside the table.
 template <int each> struct LookUpRows {
@@ -47,7 +21,7 @@ template <int each> struct LookUpRows {
   static constexpr bool cooperative = false;
   static constexpr float nothing = std::numeric_limits<float>::quiet_NaN();  // made on the host: nvcc calls no such function on a card
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, CardTable table, Divisor features, const std::int32_t* ids, const float* weight,
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, TableRows table, Divisor features, const std::int32_t* ids, const float* weight,
                                 float* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
@@ -56,7 +30,7 @@ template <int each> struct LookUpRows {
     if (row >= 0)
       x.load(weight + row * table.features + (i - at * features.divisor()));
     else
-      x.fill(row == CardTable::elsewhere ? 0.0F : nothing);
+      x.fill(row == TableRows::elsewhere ? 0.0F : nothing);
     x.store(to + i);
   }
 };
@@ -76,7 +50,7 @@ template <int each> struct SumTokens {
   static constexpr std::size_t shared_bytes = most * (sizeof(std::int64_t) + 2 * sizeof(std::int32_t)) + warps * sizeof(int);
 
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, CardTable table, int slices, std::int64_t owned, const std::int32_t* ids, const float* from,
+  HEDDLE_DEVICE void operator()(B& b, TableRows table, int slices, std::int64_t owned, const std::int32_t* ids, const float* from,
                                 float* sums) const {
     const Kept kept{b.template shared<std::int64_t>(most), b.template shared<std::int32_t>(most), b.template shared<std::int32_t>(most),
                     b.template shared<int>(warps)};
@@ -102,15 +76,15 @@ template <int each> struct SumTokens {
   };
   /// Appends what this step reads of the block's rows; how many there are. All threads meet in it before anything is written over.
   template <class B>
-  HEDDLE_DEVICE static int keep(B& b, const CardTable& table, std::int64_t first, std::int64_t end, const std::int32_t* ids, std::int64_t step,
+  HEDDLE_DEVICE static int keep(B& b, const TableRows& table, std::int64_t first, std::int64_t end, const std::int32_t* ids, std::int64_t step,
                                 const Kept& kept, int count) {
     const std::int64_t begin = step + b.thread() * of_thread;
     const Pack<std::int32_t> read = ids_from(ids, begin, table.ids);
     std::int64_t rows[of_thread];
     int mine = 0;
     for (int k = 0; k < of_thread; ++k) {
-      rows[k] = read.values[k] == table.padding ? CardTable::elsewhere : table.row_of(read.values[k]);
-      if (rows[k] < first || rows[k] >= end) rows[k] = CardTable::elsewhere;
+      rows[k] = read.values[k] == table.padding ? TableRows::elsewhere : table.row_of(read.values[k]);
+      if (rows[k] < first || rows[k] >= end) rows[k] = TableRows::elsewhere;
       mine += rows[k] >= 0 ? 1 : 0;
     }
     int all = 0;
@@ -181,14 +155,14 @@ template <int each> struct SumTokens {
 };
 
 inline void embedding_forward(const ForwardCallIn<CudaMemory>& call) {
-  const CardTable table(*call.leaf, call.rows, call.part);
+  const TableRows table(*call.leaf, call.rows, call.part);
   launch_in_runs<LookUpRows>(call.space.queue->stream, is_whole_packs(table.features), table.ids * table.features, table, Divisor{table.features},
                              call.ids, call.parameters[0], call.output);
 }
 
 /// About so many blocks share the rows of a table, or one for each row: enough for every card, few enough that all read all ids.
 inline constexpr std::int64_t blocks_of_table = 1'024;
-template <int each> void sum_tokens(const BackwardCallIn<CudaMemory>& call, const CardTable& table) {
+template <int each> void sum_tokens(const BackwardCallIn<CudaMemory>& call, const TableRows& table) {
   using K = SumTokens<each>;
   const std::int64_t slices = (table.features + K::slice - 1) / K::slice;
   const std::int64_t shares = std::clamp<std::int64_t>(blocks_of_table / slices, 1, table.rows);
@@ -199,7 +173,7 @@ template <int each> void sum_tokens(const BackwardCallIn<CudaMemory>& call, cons
 /// dW: for each row the sum over the ids that name it, in their order; nothing for that of padding. Ids have no gradient.
 inline void embedding_backward(const BackwardCallIn<CudaMemory>& call) {
   if (call.parameter_gradients == nullptr) return;
-  const CardTable table(*call.leaf, call.rows, call.part);
+  const TableRows table(*call.leaf, call.rows, call.part);
   if (!call.add) CudaCompute::zero(call.space, call.parameter_gradients[0], table.rows * table.features);
   if (table.ids == 0) return;
   if (is_whole_packs(table.features))

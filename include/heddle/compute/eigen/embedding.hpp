@@ -11,34 +11,8 @@
 
 #include "heddle/compute/eigen/eigen.hpp"
 #include "heddle/graph/layers/embedding.hpp"
-#include "heddle/graph/token_ids.hpp"
 
 namespace heddle::compute_room {
-
-/// The rows of the table that one rank has, of one call.
-/// Of 1,000 rows over 4 ranks part 2 has 250 from row 500 on: token 612 lies in its row 112, token 40 elsewhere.
-struct TableRows {
-  std::int64_t ids;         // of all samples
-  std::int64_t vocabulary;  // rows of all ranks
-  std::int64_t first;       // of this rank
-  std::int64_t rows;
-  std::int64_t features;
-  std::int64_t padding;  // the id whose row has no gradient; -1: none
-  static constexpr std::int64_t elsewhere = -1;
-  static constexpr std::int64_t nowhere = -2;
-
-  TableRows(const Leaf& leaf, std::int64_t samples, int part)
-      : ids(samples * leaf.in.elements()), vocabulary(leaf.vocabulary), first(0), rows(leaf.parameters[0].shape.sizes[0]),
-        features(leaf.parameters[0].shape.last()), padding(leaf.parameters[0].padding_row) {
-    if (rows < vocabulary) first = part * rows;
-  }
-  /// Where a token's row lies in what this rank has.
-  [[nodiscard]] std::int64_t row_of(std::int32_t id) const {
-    if (!is_token(id, vocabulary)) return nowhere;
-    const std::int64_t row = id - first;
-    return row >= 0 && row < rows ? row : elsewhere;
-  }
-};
 
 /// Zeros for the tokens of other ranks; an id that is no token gives NaN and reads nothing outside the table.
 inline void embedding_forward(const ForwardCall& call) {

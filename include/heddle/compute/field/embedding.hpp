@@ -4,7 +4,6 @@
 // In: ForwardCall, BackwardCall.  Out: FieldKernel<Embedding>.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "heddle/compute/field/field.hpp"
@@ -20,33 +19,24 @@ struct FieldEmbedding {
   static constexpr bool backward_in_parts = true;
 
   static void forward(const ForwardCall& call) {
-    const std::int64_t features = width(*call.leaf);
-    for (std::int64_t i = 0; i < call.rows * call.leaf->in.elements(); ++i) {
-      const std::int64_t row = row_of(*call.leaf, call.part, call.ids[i]);
-      if (row >= 0)
-        FieldCompute::copy(call.output + i * features, call.parameters[0] + row * features, features);
+    const TableRows table(*call.leaf, call.rows, call.part);
+    float* to = call.output;
+    for (std::int64_t i = 0; i < table.ids; ++i, to += table.features) {
+      if (const std::int64_t row = table.row_of(call.ids[i]); row >= 0)
+        FieldCompute::copy(to, call.parameters[0] + row * table.features, table.features);
       else
-        FieldCompute::zero(call.output + i * features, features);
+        FieldCompute::zero(to, table.features);
     }
   }
   static void backward(const BackwardCall& call) {
-    const std::int64_t features = width(*call.leaf);
-    const std::int64_t ids = call.rows * call.leaf->in.elements();
+    const TableRows table(*call.leaf, call.rows, call.part);
     if (call.parameter_gradients == nullptr) return;
     float* const sums = call.parameter_gradients[0];
-    if (!call.add) FieldCompute::zero(sums, call.leaf->parameters[0].shape.elements());
-    for (std::int64_t i = 0; i < ids; ++i)
-      if (const std::int64_t row = row_of(*call.leaf, call.part, call.ids[i]); row >= 0 && call.ids[i] != call.leaf->parameters[0].padding_row)
-        FieldCompute::add(sums + row * features, sums + row * features, call.output_gradient + i * features, features);
-  }
-
- private:
-  [[nodiscard]] static std::int64_t width(const Leaf& leaf) { return leaf.parameters[0].shape.last(); }
-  /// In what this rank has of the table; below 0 if another rank has it.
-  [[nodiscard]] static std::int64_t row_of(const Leaf& leaf, int part, std::int32_t id) {
-    const std::int64_t rows = leaf.parameters[0].shape.sizes[0];
-    const std::int64_t row = id - (rows < leaf.vocabulary ? part * rows : 0);
-    return row < rows ? std::max<std::int64_t>(row, -1) : -1;
+    if (!call.add) FieldCompute::zero(sums, table.rows * table.features);
+    const float* from = call.output_gradient;
+    for (std::int64_t i = 0; i < table.ids; ++i, from += table.features)
+      if (const std::int64_t row = table.row_of(call.ids[i]); row >= 0 && call.ids[i] != table.padding)
+        FieldCompute::add(sums + row * table.features, sums + row * table.features, from, table.features);
   }
 };
 
