@@ -178,7 +178,7 @@ class CudaWork {
     check_cuda(cudaMemcpyAsync(to, here, bytes, cudaMemcpyHostToDevice, card_.stream()), "cudaMemcpyAsync");
   }
   [[nodiscard]] const CudaNumbers* numbers() const { return numbers_.get(); }
-  template <class K, class... A> void each(std::int64_t n, A... arguments) const { launch<K>(card_.stream(), extents_of(n), n, arguments...); }
+  template <class K, class... A> void each(std::int64_t n, A... arguments) const { launch_each<K>(card_.stream(), n, arguments...); }
 
   const Kernels& kernels_;
   Card& card_;

@@ -43,7 +43,7 @@ template <class K, class... A> Numbers made(const Numbers& values, A... argument
   const OneCard card;
   const auto there = card.up(values);
   const auto n = static_cast<std::int64_t>(values.size());
-  launch<K>(card.stream(), extents_of(n), n, arguments..., there.get());
+  launch_each<K>(card.stream(), n, arguments..., there.get());
   return card.down(there, values.size());
 }
 
@@ -271,7 +271,7 @@ TEST_CASE("every bfloat16 is widened, and every sort of float rounded, to the bi
   const auto narrow = card.up(all);
   const auto wide = OneCard::unset(all.size());
   const auto n = static_cast<std::int64_t>(all.size());
-  launch<WidenAll>(card.stream(), extents_of(n), n, static_cast<const BFloat16*>(narrow.get()), wide.get());
+  launch_each<WidenAll>(card.stream(), n, static_cast<const BFloat16*>(narrow.get()), wide.get());
   CHECK(equal_bits(card.down(wide, all.size()), widened_all));
 
   const std::vector<float> numbers = floats_to_round();
@@ -285,8 +285,8 @@ TEST_CASE("every bfloat16 is widened, and every sort of float rounded, to the bi
   const auto to = OneCard::unset<BFloat16>(numbers.size());
   const auto as_floats = OneCard::unset(numbers.size());
   const auto count = static_cast<std::int64_t>(numbers.size());
-  launch<RoundAll>(card.stream(), extents_of(count), count, static_cast<const float*>(from.get()), to.get());
-  launch<RoundFloats>(card.stream(), extents_of(count), count, static_cast<const float*>(from.get()), as_floats.get());
+  launch_each<RoundAll>(card.stream(), count, static_cast<const float*>(from.get()), to.get());
+  launch_each<RoundFloats>(card.stream(), count, static_cast<const float*>(from.get()), as_floats.get());
   CHECK(equal_bits(card.down(to, numbers.size()), rounded_numbers));
   CHECK(equal_bits(card.down(as_floats, numbers.size()), rounded_floats));
 }

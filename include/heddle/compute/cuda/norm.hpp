@@ -239,6 +239,16 @@ template <bool Centred> struct CudaNorm {
   }
 };
 
+/// The kernel of a norm L.
+template <class L, bool Centred> struct CudaNormKernel {
+  using Norm = CudaNorm<Centred>;
+  static constexpr bool backward_in_parts = true;
+  static constexpr Bytes scratch(const Leaf& leaf) { return Norm::scratch(leaf); }
+  static void forward(const ForwardCallIn<CudaMemory>& call) { Norm::forward(call, L::epsilon); }
+  static void forward_of_sum(const ForwardCallIn<CudaMemory>& call, const AddendsIn<CudaMemory>& sum) { Norm::forward(call, L::epsilon, sum); }
+  static void backward(const BackwardCallIn<CudaMemory>& call) { Norm::backward(call); }
+};
+
 }  // namespace heddle::compute_room
 
 namespace heddle {
@@ -248,18 +258,8 @@ namespace heddle {
 /// Errors  R36; rows may be 0
 /// Tested  compute/cuda/norm_test
 template <std::int64_t Features, class... Options, std::derived_from<compute_room::CudaCompute> C>
-struct Kernel<graph_room::LayerNorm<Features, Options...>, C> {
+struct Kernel<graph_room::LayerNorm<Features, Options...>, C> : compute_room::CudaNormKernel<graph_room::LayerNorm<Features, Options...>, true> {
   using TakesSum = Kernel;
-  using Norm = compute_room::CudaNorm<true>;
-  static constexpr bool backward_in_parts = true;
-  static constexpr float epsilon = graph_room::LayerNorm<Features, Options...>::epsilon;
-  static constexpr Bytes scratch(const graph_room::Leaf& leaf) { return Norm::scratch(leaf); }
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) { Norm::forward(call, epsilon); }
-  static void forward_of_sum(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call,
-                             const seams_room::AddendsIn<compute_room::CudaMemory>& sum) {
-    Norm::forward(call, epsilon, sum);
-  }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) { Norm::backward(call); }
 };
 
 /// RMSNorm, as LayerNorm.
@@ -267,18 +267,8 @@ struct Kernel<graph_room::LayerNorm<Features, Options...>, C> {
 /// Errors  R36; rows may be 0
 /// Tested  compute/cuda/norm_test
 template <std::int64_t Features, class... Options, std::derived_from<compute_room::CudaCompute> C>
-struct Kernel<graph_room::RMSNorm<Features, Options...>, C> {
+struct Kernel<graph_room::RMSNorm<Features, Options...>, C> : compute_room::CudaNormKernel<graph_room::RMSNorm<Features, Options...>, false> {
   using TakesSum = Kernel;
-  using Norm = compute_room::CudaNorm<false>;
-  static constexpr bool backward_in_parts = true;
-  static constexpr float epsilon = graph_room::RMSNorm<Features, Options...>::epsilon;
-  static constexpr Bytes scratch(const graph_room::Leaf& leaf) { return Norm::scratch(leaf); }
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) { Norm::forward(call, epsilon); }
-  static void forward_of_sum(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call,
-                             const seams_room::AddendsIn<compute_room::CudaMemory>& sum) {
-    Norm::forward(call, epsilon, sum);
-  }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) { Norm::backward(call); }
 };
 
 }  // namespace heddle

@@ -2,13 +2,14 @@
 // Room: compute. Kernels of a step that belong to no layer: sums over logical devices, squares, the loss scale, clipping, bfloat16, trees of losses.
 // Sees: compute/cuda/cuda, core.  Does not see: layers, policies, programs.
 // In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, Unscale, Scale, ClipAll, ClipEach, FoldTracked,
-// WidenAll, RoundAll, RoundFloats.
+// WidenAll, RoundAll, RoundFloats, launch_each.
 #pragma once
 
 #include <cstdint>
 
 #include "heddle/compute/cuda/block.hpp"
 #include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/compute/cuda/launch.hpp"
 #include "heddle/core/bfloat16.hpp"
 #include "heddle/core/finite.hpp"
 
@@ -88,71 +89,61 @@ struct Unscale {
     if (b.thread() == 0 && odd > 0) b.atomic_add(flag, 1.0F);  // whole numbers: their order does not matter
   }
 };
+/// The kernel whose threads have one of n elements each, with K::at(i, arguments...).
+template <class K> struct OfEach {
+  static constexpr const char* name = K::name;
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B, class... A> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, A... arguments) const {
+    const std::int64_t i = first_of_thread<1>(b);
+    if (i < n) K::at(i, arguments...);
+  }
+};
+/// Queues it: 1000 elements take 4 blocks of 256 threads, whose last 24 have nothing to do.
+template <class K, class... A> void launch_each(cudaStream_t stream, std::int64_t n, A... arguments) {
+  launch<OfEach<K>>(stream, extents_of(n), n, arguments...);
+}
 /// Multiplies by the scale of the loss.
 struct Scale {
   static constexpr const char* name = "Scale";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const CudaNumbers* numbers, float* values) const {
-    const std::int64_t i = first_of_thread<1>(b);
-    if (i < n) values[i] *= numbers->loss_scale;
-  }
+  HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, float* values) { values[i] *= numbers->loss_scale; }
 };
 /// Multiplies by the factor of clipping where that is below 1.
 struct ClipAll {
   static constexpr const char* name = "ClipAll";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, float factor, float* values) const {
-    const std::int64_t i = first_of_thread<1>(b);
-    if (i < n && factor < 1) values[i] *= factor;
+  HEDDLE_DEVICE static void at(std::int64_t i, float factor, float* values) {
+    if (factor < 1) values[i] *= factor;
   }
 };
 /// Takes each into -limit to limit; NaN stays.
 struct ClipEach {
   static constexpr const char* name = "ClipEach";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const CudaNumbers* numbers, float* values) const {
+  HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, float* values) {
     const float limit = numbers->max_value;
-    const std::int64_t i = first_of_thread<1>(b);
-    if (i < n) values[i] = values[i] > limit ? limit : values[i] < -limit ? -limit : values[i];
+    values[i] = values[i] > limit ? limit : values[i] < -limit ? -limit : values[i];
   }
 };
 /// Takes what is tracked `momentum` of the way to sums * each.
 struct FoldTracked {
   static constexpr const char* name = "FoldTracked";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, float momentum, float each, const float* sums, float* values) const {
-    const std::int64_t i = first_of_thread<1>(b);
-    if (i < n) values[i] = (1 - momentum) * values[i] + momentum * (sums[i] * each);
+  HEDDLE_DEVICE static void at(std::int64_t i, float momentum, float each, const float* sums, float* values) {
+    values[i] = (1 - momentum) * values[i] + momentum * (sums[i] * each);
   }
 };
 
 /// to = from, which is exact.
 struct WidenAll {
   static constexpr const char* name = "WidenAll";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const BFloat16* from, float* to) const {
-    const std::int64_t i = first_of_thread<1>(b);
-    if (i < n) to[i] = widened(from[i]);
-  }
+  HEDDLE_DEVICE static void at(std::int64_t i, const BFloat16* from, float* to) { to[i] = widened(from[i]); }
 };
 /// to = from, rounded to the nearest, ties to even.
 struct RoundAll {
   static constexpr const char* name = "RoundAll";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* from, BFloat16* to) const {
-    const std::int64_t i = first_of_thread<1>(b);
-    if (i < n) to[i] = rounded(from[i]);
-  }
+  HEDDLE_DEVICE static void at(std::int64_t i, const float* from, BFloat16* to) { to[i] = rounded(from[i]); }
 };
 /// to = from, rounded as by RoundAll, as floats again.
 struct RoundFloats {
   static constexpr const char* name = "RoundFloats";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* from, float* to) const {
-    const std::int64_t i = first_of_thread<1>(b);
-    if (i < n) to[i] = widened(rounded(from[i]));
-  }
+  HEDDLE_DEVICE static void at(std::int64_t i, const float* from, float* to) { to[i] = widened(rounded(from[i])); }
 };
 
 /// Behind `count` losses their sum, along the tree of gradients: of 3 it is (a + b) + c.
