@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "code_texts.hpp"
 #include "cublaslt.hpp"
 
 namespace cuda_emulator {
@@ -59,29 +60,17 @@ template <class T> cublasStatus_t only(const char* name, T wanted, const void* v
   return given == wanted ? CUBLAS_STATUS_SUCCESS : unknown_attribute(name);
 }
 
-struct StatusText {
-  cublasStatus_t status;
-  const char* name;
-  const char* text;
+constexpr CodeText<cublasStatus_t> status_texts[] = {
+    CUDA_EMULATOR_CODE(CUBLAS_STATUS_SUCCESS, "success"),
+    CUDA_EMULATOR_CODE(CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized"),
+    CUDA_EMULATOR_CODE(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed"),
+    CUDA_EMULATOR_CODE(CUBLAS_STATUS_INVALID_VALUE, "an unsupported value or parameter was passed to the function"),
+    CUDA_EMULATOR_CODE(CUBLAS_STATUS_EXECUTION_FAILED, "the function failed to launch on the GPU"),
+    CUDA_EMULATOR_CODE(CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed"),
+    CUDA_EMULATOR_CODE(CUBLAS_STATUS_NOT_SUPPORTED, "the functionality requested is not supported"),
 };
-#define CUDA_EMULATOR_STATUS(status, text) \
-  { status, #status, text }
-constexpr StatusText status_texts[] = {
-    CUDA_EMULATOR_STATUS(CUBLAS_STATUS_SUCCESS, "success"),
-    CUDA_EMULATOR_STATUS(CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized"),
-    CUDA_EMULATOR_STATUS(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed"),
-    CUDA_EMULATOR_STATUS(CUBLAS_STATUS_INVALID_VALUE, "an unsupported value or parameter was passed to the function"),
-    CUDA_EMULATOR_STATUS(CUBLAS_STATUS_EXECUTION_FAILED, "the function failed to launch on the GPU"),
-    CUDA_EMULATOR_STATUS(CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed"),
-    CUDA_EMULATOR_STATUS(CUBLAS_STATUS_NOT_SUPPORTED, "the functionality requested is not supported"),
-};
-#undef CUDA_EMULATOR_STATUS
-const StatusText& text_of(cublasStatus_t status) {
-  static constexpr StatusText unknown{CUBLAS_STATUS_INTERNAL_ERROR, "unknown status", "a status that the emulator does not name"};
-  const auto* const found =
-      std::find_if(std::begin(status_texts), std::end(status_texts), [&](const StatusText& known) { return known.status == status; });
-  return found == std::end(status_texts) ? unknown : *found;
-}
+constexpr CodeText<cublasStatus_t> unknown_status{CUBLAS_STATUS_INTERNAL_ERROR, "unknown status", "a status that the emulator does not name"};
+const CodeText<cublasStatus_t>& text_of(cublasStatus_t status) { return text_of(status_texts, unknown_status, status); }
 
 }  // namespace
 }  // namespace cuda_emulator
@@ -93,12 +82,7 @@ extern "C" {
 size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
 size_t cublasLtGetCudartVersion() { return CUDART_VERSION; }
 const char* cublasLtGetStatusName(cublasStatus_t status) { return text_of(status).name; }
-const char* cublasLtGetStatusString(cublasStatus_t status) {
-  thread_local std::string text;
-  const std::string why = status == CUBLAS_STATUS_SUCCESS ? "" : why_last_call_failed();
-  text = text_of(status).text + (why.empty() ? "" : " (" + why + ")");
-  return text.c_str();
-}
+const char* cublasLtGetStatusString(cublasStatus_t status) { return said_of(text_of(status), status != CUBLAS_STATUS_SUCCESS); }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* made) {
   return cublaslt_call(__func__, [&](Call&) {

@@ -11,15 +11,6 @@ namespace {
 using namespace cuda_emulator;
 using namespace cuda_emulator::tests;
 
-/// x[i] = scale x[i] + by.
-struct Line {
-  static constexpr const char* name = "Line";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, float* x, float scale, float by) const {
-    x[b.thread()] = scale * x[b.thread()] + by;
-  }
-};
-
 /// What the body returns within a capture, and what the capture's end returns.
 template <class Body> std::pair<cudaError_t, cudaError_t> in_capture(Body&& body, cudaStreamCaptureMode mode = cudaStreamCaptureModeThreadLocal) {
   reset({});

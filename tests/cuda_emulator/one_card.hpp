@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: tests. What the emulator's own tests share: a stream with arrays on a card, sentences that have words, code that ends its process.
 // Sees: cuda_emulator, compute/cuda/resources.  Does not see: how the emulator works.
-// In: numbers, words, functions.  Out: OneCard, says, ended_by, seeds.
+// In: numbers, words, functions.  Out: OneCard, Line, says, ended_by, seeds.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -48,6 +48,15 @@ class OneCard {
 
  private:
   Stream stream_ = make_stream();
+};
+
+/// x[i] = scale x[i] + by.
+struct Line {
+  static constexpr const char* name = "Line";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, float* x, float scale, float by) const {
+    x[b.thread()] = scale * x[b.thread()] + by;
+  }
 };
 
 /// Whether one of the sentences has all the words.

@@ -5,10 +5,9 @@
 //   cudaGetLastError cudaPeekAtLastError cudaGetErrorName cudaGetErrorString
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <string>
 
+#include "code_texts.hpp"
 #include "queues.hpp"
 #include "sanitizers.hpp"
 #include "state.hpp"
@@ -23,49 +22,38 @@ constexpr int most_threads = 1024;
 constexpr int shared_bytes = 48 << 10;
 constexpr int shared_bytes_on_demand = 227 << 10;
 
-struct ErrorText {
-  cudaError_t error;
-  const char* name;
-  const char* text;
+constexpr CodeText<cudaError_t> error_texts[] = {
+    CUDA_EMULATOR_CODE(cudaSuccess, "no error"),
+    CUDA_EMULATOR_CODE(cudaErrorInvalidValue, "invalid argument"),
+    CUDA_EMULATOR_CODE(cudaErrorMemoryAllocation, "out of memory"),
+    CUDA_EMULATOR_CODE(cudaErrorInvalidConfiguration, "invalid configuration argument"),
+    CUDA_EMULATOR_CODE(cudaErrorInvalidPitchValue, "invalid pitch argument"),
+    CUDA_EMULATOR_CODE(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"),
+    CUDA_EMULATOR_CODE(cudaErrorInvalidDeviceFunction, "invalid device function"),
+    CUDA_EMULATOR_CODE(cudaErrorNoDevice, "no CUDA-capable device is detected"),
+    CUDA_EMULATOR_CODE(cudaErrorInvalidDevice, "invalid device ordinal"),
+    CUDA_EMULATOR_CODE(cudaErrorInvalidResourceHandle, "invalid resource handle"),
+    CUDA_EMULATOR_CODE(cudaErrorNotReady, "device not ready"),
+    CUDA_EMULATOR_CODE(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
+    CUDA_EMULATOR_CODE(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
+    CUDA_EMULATOR_CODE(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
+    CUDA_EMULATOR_CODE(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
+    CUDA_EMULATOR_CODE(cudaErrorLaunchFailure, "unspecified launch failure"),
+    CUDA_EMULATOR_CODE(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
+    CUDA_EMULATOR_CODE(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
+    CUDA_EMULATOR_CODE(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+    CUDA_EMULATOR_CODE(cudaErrorStreamCaptureMerge, "operation would result in a merge of separate capture sequences"),
+    CUDA_EMULATOR_CODE(cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began"),
+    CUDA_EMULATOR_CODE(cudaErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
+    CUDA_EMULATOR_CODE(cudaErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream"),
+    CUDA_EMULATOR_CODE(cudaErrorStreamCaptureImplicit, "operation would make the legacy stream depend on a capturing blocking stream"),
+    CUDA_EMULATOR_CODE(cudaErrorStreamCaptureWrongThread, "attempt to terminate a thread-local capture sequence from another thread"),
+    CUDA_EMULATOR_CODE(cudaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
+    CUDA_EMULATOR_CODE(cudaErrorUnknown, "unknown error"),
 };
-#define CUDA_EMULATOR_ERROR(error, text) \
-  { error, #error, text }
-constexpr ErrorText error_texts[] = {
-    CUDA_EMULATOR_ERROR(cudaSuccess, "no error"),
-    CUDA_EMULATOR_ERROR(cudaErrorInvalidValue, "invalid argument"),
-    CUDA_EMULATOR_ERROR(cudaErrorMemoryAllocation, "out of memory"),
-    CUDA_EMULATOR_ERROR(cudaErrorInvalidConfiguration, "invalid configuration argument"),
-    CUDA_EMULATOR_ERROR(cudaErrorInvalidPitchValue, "invalid pitch argument"),
-    CUDA_EMULATOR_ERROR(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"),
-    CUDA_EMULATOR_ERROR(cudaErrorInvalidDeviceFunction, "invalid device function"),
-    CUDA_EMULATOR_ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),
-    CUDA_EMULATOR_ERROR(cudaErrorInvalidDevice, "invalid device ordinal"),
-    CUDA_EMULATOR_ERROR(cudaErrorInvalidResourceHandle, "invalid resource handle"),
-    CUDA_EMULATOR_ERROR(cudaErrorNotReady, "device not ready"),
-    CUDA_EMULATOR_ERROR(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
-    CUDA_EMULATOR_ERROR(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
-    CUDA_EMULATOR_ERROR(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
-    CUDA_EMULATOR_ERROR(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
-    CUDA_EMULATOR_ERROR(cudaErrorLaunchFailure, "unspecified launch failure"),
-    CUDA_EMULATOR_ERROR(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
-    CUDA_EMULATOR_ERROR(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
-    CUDA_EMULATOR_ERROR(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
-    CUDA_EMULATOR_ERROR(cudaErrorStreamCaptureMerge, "operation would result in a merge of separate capture sequences"),
-    CUDA_EMULATOR_ERROR(cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began"),
-    CUDA_EMULATOR_ERROR(cudaErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
-    CUDA_EMULATOR_ERROR(cudaErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream"),
-    CUDA_EMULATOR_ERROR(cudaErrorStreamCaptureImplicit, "operation would make the legacy stream depend on a capturing blocking stream"),
-    CUDA_EMULATOR_ERROR(cudaErrorStreamCaptureWrongThread, "attempt to terminate a thread-local capture sequence from another thread"),
-    CUDA_EMULATOR_ERROR(cudaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
-    CUDA_EMULATOR_ERROR(cudaErrorUnknown, "unknown error"),
-};
-#undef CUDA_EMULATOR_ERROR
-const ErrorText& text_of(cudaError_t error) {
-  static constexpr ErrorText unknown{cudaErrorUnknown, "an error that the emulator does not name", "an error that the emulator does not name"};
-  const auto* const found =
-      std::find_if(std::begin(error_texts), std::end(error_texts), [&](const ErrorText& known) { return known.error == error; });
-  return found == std::end(error_texts) ? unknown : *found;
-}
+constexpr CodeText<cudaError_t> unknown_error{cudaErrorUnknown, "an error that the emulator does not name",
+                                              "an error that the emulator does not name"};
+const CodeText<cudaError_t>& text_of(cudaError_t error) { return text_of(error_texts, unknown_error, error); }
 bool exists(int number) { return number >= 0 && number < state().options.devices; }
 
 cudaError_t attribute(int* value, cudaDeviceAttr asked) {
@@ -171,11 +159,6 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
 cudaError_t cudaGetLastError() { return take_last_error(); }
 cudaError_t cudaPeekAtLastError() { return last_error(); }
 const char* cudaGetErrorName(cudaError_t error) { return text_of(error).name; }
-const char* cudaGetErrorString(cudaError_t error) {
-  thread_local std::string text;
-  const std::string why = error == cudaSuccess || error == cudaErrorNotReady ? "" : why_last_call_failed();
-  text = text_of(error).text + (why.empty() ? "" : " (" + why + ")");
-  return text.c_str();
-}
+const char* cudaGetErrorString(cudaError_t error) { return said_of(text_of(error), error != cudaSuccess && error != cudaErrorNotReady); }
 
 }  // extern "C"

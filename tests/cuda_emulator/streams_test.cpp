@@ -10,14 +10,6 @@ namespace {
 using namespace cuda_emulator;
 using namespace cuda_emulator::tests;
 
-/// x[i] = scale x[i] + by.
-struct Line {
-  static constexpr const char* name = "Line";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, float* x, float scale, float by) const {
-    x[b.thread()] = scale * x[b.thread()] + by;
-  }
-};
 /// 2 (1 + 3) = 8 where the second stream comes after the first.
 float result_of_two_streams(std::uint64_t seed, bool with_event) {
   reset({.seed = seed});

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "compute/cuda/on_card.hpp"
+#include "compute/own_optimizer.hpp"
 #include "conformance/compute.hpp"
 #include "conformance/cuda.hpp"
 #include "heddle/graph/optimizers/adam.hpp"
@@ -14,27 +15,11 @@ using conformance::drawn;
 using conformance::equal_bits;
 using conformance::UploadedCuda;
 using on_card::Card;
+using own_optimizer::Averaged;
+using own_optimizer::options;
 
 namespace {
 
-/// A user's own optimizer of two states without a square root.
-struct Averaged {
-  static constexpr int states = 2;
-  struct Options {
-    double learning_rate = 0.5;
-  };
-  struct Constants {
-    float learning_rate;
-  };
-  static constexpr std::string_view name() { return "Averaged"; }
-  static Constants constants(const Options& o, std::int64_t) { return {static_cast<float>(o.learning_rate)}; }
-  HEDDLE_HOST_DEVICE static void update(const Constants& c, float& parameter, float gradient, float& fast, float& slow) {
-    fast = 0.5F * (fast + gradient);
-    slow = 0.5F * (slow + fast);
-    parameter -= c.learning_rate * slow;
-  }
-  static Diagnosis check(const Options&) { return {}; }
-};
 /// One of no state, whose steps are all alike: its constants are empty.
 struct Signs {
   static constexpr int states = 0;
@@ -50,12 +35,6 @@ struct Signs {
   static Diagnosis check(const Options&) { return {}; }
 };
 
-template <class O> typename O::Options options() {
-  typename O::Options o;
-  o.learning_rate = 0.01;
-  if constexpr (requires { o.weight_decay; }) o.weight_decay = 0.1;
-  return o;
-}
 /// Parameters and states behind one another, after so many steps, beginning with elements `first` to `first + n` of the same numbers.
 template <class O> Floats after(int steps, std::int64_t first, std::int64_t n) {
   const auto part = [&](std::uint64_t seed) {

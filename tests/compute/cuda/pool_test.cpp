@@ -7,6 +7,7 @@
 
 #include "compute/cuda/on_card.hpp"
 #include "compute/eigen/arrays.hpp"
+#include "compute/pools.hpp"
 #include "conformance/compute.hpp"
 #include "conformance/cuda.hpp"
 #include "heddle/compute/cuda/pool.hpp"
@@ -19,26 +20,6 @@ using on_card::Card;
 
 namespace {
 
-template <class L, class C = UploadedCuda> struct Run {
-  Array output, input_gradient;
-  Run(const Spec& in, std::int64_t rows, const Array& x, const Array& dy)
-      : output(dy.elements(), 0, arrays::nan), input_gradient(x.elements(), 0, arrays::nan) {
-    const Leaf leaf = L::describe(in);
-    run_room::KernelFor<L, C>::forward({&leaf, rows, x.data(), output.data(), nullptr});
-    const bool saved = leaf.saves == Saves::input;
-    run_room::KernelFor<L, C>::backward({&leaf, rows, saved ? x.data() : nullptr, nullptr, dy.data(), input_gradient.data(), nullptr});
-    CHECK(output.guarded());
-    CHECK(input_gradient.guarded());
-  }
-};
-
-Array filled(std::initializer_list<float> values) {
-  Array array{std::ssize(values)};
-  std::int64_t i = 0;
-  for (const float v : values) array[i++] = v;
-  return array;
-}
-
 /// Bits are those of Eigen's kernel: both add in the order of the windows. Numbers of few values make many that are equal.
 template <class L> void same_as_eigen(const Shape& in, std::int64_t rows, double bound = 0) {
   const Leaf leaf = L::describe(Spec{in});
@@ -48,8 +29,8 @@ template <class L> void same_as_eigen(const Shape& in, std::int64_t rows, double
   for (std::int64_t i = 0; i < x.elements(); ++i) x[i] = std::round(x[i] * 4);
   if (leaf.saves == Saves::input)
     for (std::int64_t i = 3; i < x.elements(); i += 17) x[i] = arrays::nan;
-  const Run<L> card{Spec{in}, rows, x, dy};
-  const Run<L, EigenCompute> host{Spec{in}, rows, x, dy};
+  const pools::Run<L, UploadedCuda> card{Spec{in}, rows, x, dy};
+  const pools::Run<L, EigenCompute> host{Spec{in}, rows, x, dy};
   int off = 0;
   for (std::int64_t i = 0; i < dy.elements(); ++i)
     off += std::isnan(host.output[i]) ? !std::isnan(card.output[i]) : std::abs(card.output[i] - host.output[i]) > static_cast<float>(bound);
@@ -88,22 +69,12 @@ TEST_CASE("a warp takes the mean of a large window") {
   same_as_eigen<AvgPool2d<KernelSize<6, 7>>>(Shape{2, 30, 30}, 2, 1e-5);
 }
 
-TEST_CASE("the largest of a window by hand: its gradient goes to the first of two that are equal, and to the last NaN") {
+TEST_CASE("pools by hand: the first of two that are equal, the last NaN, padding as zeros, windows that overlap") {
   const Card card;
-  const Array x = filled({-1, -2, -3,  //
-                          -4, -5, -3,  //
-                          -7, -7, -9});
-  const Array dy = filled({1, 10, 100, 1000});
-  const Run<MaxPool2d<KernelSize<2>, Stride<2>, Padding<1>>> run{Spec{Shape{1, 3, 3}}, 1, x, dy};
-  CHECK(run.output.same_bits(filled({-1, -2, -4, -3})));
-  CHECK(run.input_gradient.same_bits(filled({1, 10, 0, 100, 0, 1000, 0, 0, 0})));
-  const Array nans = filled({1, arrays::nan, HUGE_VALF, arrays::nan});
-  const Run<MaxPool2d<KernelSize<1, 4>>> spoilt{Spec{Shape{1, 1, 4}}, 1, nans, filled({5})};
-  CHECK(std::isnan(spoilt.output[0]));
-  CHECK(spoilt.input_gradient.same_bits(filled({0, 0, 0, 5})));
-  const Run<MaxPool2d<KernelSize<1, 4>>> low{Spec{Shape{1, 1, 4}}, 1, filled({-HUGE_VALF, -HUGE_VALF, -HUGE_VALF, -HUGE_VALF}), filled({5})};
-  CHECK(low.output[0] == -HUGE_VALF);
-  CHECK(low.input_gradient.same_bits(filled({5, 0, 0, 0})));
+  pools::largest<UploadedCuda>();
+  pools::largest_of_nan<UploadedCuda>();
+  pools::means<UploadedCuda>();
+  pools::adaptive_means<UploadedCuda>();
 }
 
 TEST_CASE("a line of windows knows the windows of each pixel") {
@@ -129,10 +100,5 @@ TEST_CASE("a line of windows knows the windows of each pixel") {
 
 TEST_CASE("no rows are no windows, and a first layer makes no gradient of its input") {
   const Card card;
-  const Leaf leaf = MaxPool2d<KernelSize<2>>::describe(Spec{Shape{1, 2, 2}});
-  const Array x{4, 1}, y{1, 0, arrays::nan};
-  run_room::KernelFor<MaxPool2d<KernelSize<2>>, UploadedCuda>::forward({&leaf, 0, x.data(), y.data(), nullptr});
-  CHECK(std::isnan(y[0]));
-  run_room::KernelFor<MaxPool2d<KernelSize<2>>, UploadedCuda>::backward({&leaf, 1, x.data(), nullptr, y.data(), nullptr, nullptr});
-  run_room::KernelFor<AvgPool2d<KernelSize<2>>, UploadedCuda>::backward({&leaf, 1, nullptr, nullptr, y.data(), nullptr, nullptr});
+  pools::nothing<UploadedCuda>();
 }

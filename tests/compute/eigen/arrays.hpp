@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <random>
 
@@ -53,5 +55,12 @@ class Array {
 };
 
 inline constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+inline Array filled(std::initializer_list<float> values) {
+  Array array{std::ssize(values)};
+  std::int64_t i = 0;
+  for (const float v : values) array[i++] = v;
+  return array;
+}
 
 }  // namespace arrays

@@ -4,42 +4,15 @@
 #include <doctest/doctest.h>
 
 #include "compute/eigen/arrays.hpp"
+#include "compute/own_optimizer.hpp"
 #include "conformance/compute.hpp"
 #include "heddle/graph/optimizers/adam.hpp"
 #include "heddle/graph/optimizers/sgd.hpp"
 
 using namespace heddle;
 using arrays::Array;
-
-namespace {
-
-/// A user's own optimizer of two states without a square root.
-struct Averaged {
-  static constexpr int states = 2;
-  struct Options {
-    double learning_rate = 0.5;
-  };
-  struct Constants {
-    float learning_rate;
-  };
-  static constexpr std::string_view name() { return "Averaged"; }
-  static Constants constants(const Options& o, std::int64_t) { return {static_cast<float>(o.learning_rate)}; }
-  static void update(const Constants& c, float& parameter, float gradient, float& fast, float& slow) {
-    fast = 0.5F * (fast + gradient);
-    slow = 0.5F * (slow + fast);
-    parameter -= c.learning_rate * slow;
-  }
-  static Diagnosis check(const Options&) { return {}; }
-};
-
-template <class O> typename O::Options options() {
-  typename O::Options o;
-  o.learning_rate = 0.01;
-  if constexpr (requires { o.weight_decay; }) o.weight_decay = 0.1;
-  return o;
-}
-
-}  // namespace
+using own_optimizer::Averaged;
+using own_optimizer::options;
 
 TEST_CASE("a step of an own optimizer is the update of every element, and a shard steps as the whole") {
   CHECK(conformance::broken_law_of_optimizer<Averaged, EigenCompute>() == "");
