@@ -20,8 +20,8 @@ class HeddleConan(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"with_eigen": [True, False], "with_gzip": [True, False], "with_mpi": [True, False], "with_cuda": [True, False],
-               "compiled": [True, False]}
-    default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False, "with_cuda": False, "compiled": False}
+               "with_nccl": [True, False], "compiled": [True, False]}
+    default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False, "with_cuda": False, "with_nccl": False, "compiled": False}
     exports = VERSION_HEADER
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"
     no_copy_source = True
@@ -53,6 +53,8 @@ class HeddleConan(ConanFile):
             raise ConanInvalidConfiguration("with_mpi needs with_eigen: processes run the same kernels as threads")
         if self.options.with_cuda and not self.options.with_eigen:
             raise ConanInvalidConfiguration("with_cuda needs with_eigen: kernels of cards are held against those of the host")
+        if self.options.with_nccl and not self.options.with_cuda:
+            raise ConanInvalidConfiguration("with_nccl needs with_cuda: it moves between cards")
         if self.options.compiled and not self.options.with_eigen:
             raise ConanInvalidConfiguration("compiled needs with_eigen: the library is the backend of threads and Eigen")
         if self.settings.get_safe("compiler.cppstd"):
@@ -66,6 +68,7 @@ class HeddleConan(ConanFile):
         toolchain.cache_variables["HEDDLE_WITH_EIGEN"] = bool(self.options.with_eigen)
         toolchain.cache_variables["HEDDLE_WITH_MPI"] = "ON" if self.options.with_mpi else "OFF"
         toolchain.cache_variables["HEDDLE_WITH_CUDA"] = "ON" if self.options.with_cuda else "OFF"  # the toolkit of the machine
+        toolchain.cache_variables["HEDDLE_WITH_NCCL"] = "ON" if self.options.with_nccl else "OFF"  # that of the machine as well
         toolchain.cache_variables["HEDDLE_WITH_GZIP"] = bool(self.options.with_gzip)
         toolchain.cache_variables["HEDDLE_BUILD_COMPILED"] = bool(self.options.compiled)
         toolchain.generate()
@@ -114,6 +117,11 @@ class HeddleConan(ConanFile):
             cards.requires = ["eigen"]
             cards.bindirs, cards.libdirs = [], []
             cards.system_libs = ["cudart", "cublasLt"]
+        if self.options.with_nccl:
+            several = self.cpp_info.components["nccl"]
+            several.requires = ["cuda"]
+            several.bindirs, several.libdirs = [], []
+            several.system_libs = ["nccl"]
         if self.options.with_gzip:
             gzip = self.cpp_info.components["gzip"]
             gzip.requires = ["heddle", "zlib::zlib"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# heddle::heddle is only types. heddle::eigen adds threads of one process, heddle::mpi processes, heddle::cuda cards, heddle::gzip the reader of .gz
-# files.
+# heddle::heddle is only types. heddle::eigen adds threads of one process, heddle::mpi processes, heddle::cuda a card, heddle::nccl several cards,
+# heddle::gzip the reader of .gz files.
 # heddle::compiled is heddle::eigen with all that depends on no plan compiled once, from the same headers.
 # Every header belongs to the file set of exactly one of them; tests/house/alone.py compiles it with what it may see.
 include(GNUInstallDirs)
@@ -10,16 +10,21 @@ string(REPLACE "[" "[[]" headers_of_all "${include_folder}/heddle/*.hpp")  # a f
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${headers_of_all}")
 set(eigen_headers ${headers})
 list(FILTER eigen_headers INCLUDE REGEX "/heddle/(compute/eigen|transport|backend)/")
-list(FILTER eigen_headers EXCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi[a-z_]*|backend/cuda[a-z_]*)\\.hpp$")
+list(FILTER eigen_headers EXCLUDE REGEX "/heddle/(transport/(mpi|nccl)[a-z_]*|backend/[a-z_]*mpi[a-z_]*|backend/cuda[a-z_]*)\\.hpp$")
+set(nccl_headers ${headers})
+list(FILTER nccl_headers INCLUDE REGEX "/heddle/(transport/nccl[a-z_]*|backend/cuda_(rank|threads))\\.hpp$")
 set(cuda_headers ${headers})
 list(FILTER cuda_headers INCLUDE REGEX "/heddle/(compute/cuda/[a-z_0-9]*|backend/cuda[a-z_]*)\\.hpp$")
+if(cuda_headers AND nccl_headers)
+  list(REMOVE_ITEM cuda_headers ${nccl_headers})
+endif()
 set(mpi_headers ${headers})
 list(FILTER mpi_headers INCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi[a-z_]*)\\.hpp$")
 set(gzip_headers ${headers})
 list(FILTER gzip_headers INCLUDE REGEX "/heddle/io/gzip\\.hpp$")
 set(plain_headers ${headers})
-if(eigen_headers OR mpi_headers OR cuda_headers OR gzip_headers)
-  list(REMOVE_ITEM plain_headers ${eigen_headers} ${mpi_headers} ${cuda_headers} ${gzip_headers})
+if(eigen_headers OR mpi_headers OR cuda_headers OR nccl_headers OR gzip_headers)
+  list(REMOVE_ITEM plain_headers ${eigen_headers} ${mpi_headers} ${cuda_headers} ${nccl_headers} ${gzip_headers})
 endif()
 
 # A missing library only leaves its component out, which is said; where Heddle's own programs are built it is an error.
@@ -124,6 +129,28 @@ if(HEDDLE_WITH_CUDA AND TARGET heddle_eigen)
     message(FATAL_ERROR "heddle: HEDDLE_WITH_CUDA is ${HEDDLE_WITH_CUDA}, but the CUDA toolkit was not found. ${heddle_cuda_remedy}, or set HEDDLE_WITH_CUDA=OFF.")
   else()
     message(STATUS "heddle: the CUDA toolkit was not found, so there is no target heddle::cuda. ${heddle_cuda_remedy} if plans are to run on cards.")
+  endif()
+endif()
+
+# NCCL comes with no CMake package, so Heddle finds it itself (FindNCCL.cmake). The version is that which has ncclCommSplit.
+if(HEDDLE_WITH_NCCL AND TARGET heddle_cuda)
+  if(NOT TARGET NCCL::nccl)
+    list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")
+    find_package(NCCL 2.18 QUIET MODULE)
+    list(POP_FRONT CMAKE_MODULE_PATH)
+  endif()
+  set(heddle_nccl_remedy "Fix: install NCCL 2.18 or newer (package libnccl-dev of NVIDIA), or say where it is with NCCL_ROOT")
+  if(TARGET NCCL::nccl)
+    list(APPEND HEDDLE_COMPONENTS nccl)
+    add_library(heddle_nccl INTERFACE)
+    add_library(heddle::nccl ALIAS heddle_nccl)
+    set_target_properties(heddle_nccl PROPERTIES EXPORT_NAME nccl)
+    target_link_libraries(heddle_nccl INTERFACE heddle_cuda NCCL::nccl)
+    target_sources(heddle_nccl INTERFACE FILE_SET HEADERS BASE_DIRS "${include_folder}" FILES ${nccl_headers})
+  elseif(NOT HEDDLE_WITH_NCCL STREQUAL "AUTO")
+    message(FATAL_ERROR "heddle: HEDDLE_WITH_NCCL is ${HEDDLE_WITH_NCCL}, but NCCL was not found. ${heddle_nccl_remedy}, or set HEDDLE_WITH_NCCL=OFF.")
+  else()
+    message(STATUS "heddle: NCCL was not found, so there is no target heddle::nccl. ${heddle_nccl_remedy} if plans are to run on several cards.")
   endif()
 endif()
 

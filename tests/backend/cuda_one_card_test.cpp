@@ -13,57 +13,26 @@
 #include <thread>
 #include <vector>
 
+#include "backend/plans_on_cards.hpp"
 #include "cuda_emulator/cuda_emulator.hpp"
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/heddle.hpp"
 #include "heddle/run/runner.hpp"
 
 using namespace heddle;
+using namespace plans_on_cards;
 
 namespace {
-
-struct Net : Sequential<Linear<20, 16>, ReLU, Linear<16, 10>> {};
-template <class... Parts> using Of = Plan<Net, CrossEntropy, AdamW, Batch<16, KeepLast>, Grain<2>, Parts...>;
-
-struct Rows {
-  std::vector<float> inputs;
-  std::vector<std::int32_t> labels;
-  explicit Rows(int rows, int seed = 0) {
-    for (int i = 0; i < rows * 20; ++i) inputs.push_back(static_cast<float>((37 * i + 11 * seed) % 127) / 128.0F);
-    for (int i = 0; i < rows; ++i) labels.push_back((7 * i + seed) % 10);
-  }
-  [[nodiscard]] auto batch() const { return examples(inputs, labels, 20); }
-};
-
-/// A card that nothing of another test has touched; what the emulator found wrong is asked at the end.
-struct OneCard {
-  explicit OneCard(cuda_emulator::Options options = {}) { cuda_emulator::reset(options); }
-  OneCard(const OneCard&) = delete;
-  OneCard& operator=(const OneCard&) = delete;
-  ~OneCard() {
-    CHECK(cuda_emulator::violations().empty());
-    CHECK(cuda_emulator::alive() == "");
-  }
-};
 
 template <class ThePlan> std::uint64_t hash_after(int steps) {
   Trainer<ThePlan, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
   for (int s = 0; s < steps; ++s) trainer.step(Rows(16, s).batch());
   return trainer.parameter_hash();
 }
-template <class Call> std::string said(Call call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("losses on the card, emulated, are those of threads within rounding, and a checkpoint goes from one to the other") {
-  const OneCard card;
+  const Cards card;
   Trainer<Of<DataParallel<2>>, CudaOneCard> there{{.learning_rate = 1e-2}, Seed{3}};
   Trainer<Of<DataParallel<2>>, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
   CHECK(there.parameter_hash() == here.parameter_hash());  // the host draws them
@@ -83,7 +52,7 @@ TEST_CASE("losses on the card, emulated, are those of threads within rounding, a
 }
 
 TEST_CASE("replicas, slices and their product have one another's bits on the card, and two runs have the same") {
-  const OneCard card;
+  const Cards card;
   const std::uint64_t replicas = hash_after<Of<DataParallel<2>>>(4);
   CHECK(hash_after<Of<DataParallel<2>>>(4) == replicas);
   CHECK(hash_after<Of<Sharded<2>>>(4) == replicas);
@@ -93,7 +62,7 @@ TEST_CASE("replicas, slices and their product have one another's bits on the car
 }
 
 TEST_CASE("the third step of a kind is one launch of a graph, without an allocation, a descriptor or a question to a heuristic") {
-  const OneCard card;
+  const Cards card;
   Trainer<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
   for (int s = 0; s < 2; ++s) trainer.step(Rows(16, s).batch());
   const cuda_emulator::Counts before = cuda_emulator::counts();
@@ -114,7 +83,7 @@ TEST_CASE("the third step of a kind is one launch of a graph, without an allocat
 }
 
 TEST_CASE("a step that clips, scales its loss or changes its learning rate has the numbers of the host") {
-  const OneCard card;
+  const Cards card;
   using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>, LossScaling>;
   Trainer<Clipped, CudaOneCard> there{{.learning_rate = 1e-2}, Seed{3}};
   Trainer<Clipped, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
@@ -133,7 +102,7 @@ TEST_CASE("a step that clips, scales its loss or changes its learning rate has t
 }
 
 TEST_CASE("a limit of each value may change between replays, and four other kinds of calls take no graph from a training") {
-  const OneCard card;
+  const Cards card;
   using Clipped = Of<DataParallel<2>, Clip<EachValue>>;
   Trainer<Clipped, CudaOneCard> there{{.learning_rate = 1e-2}, Seed{3}};
   Trainer<Clipped, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
@@ -151,7 +120,7 @@ TEST_CASE("a limit of each value may change between replays, and four other kind
 }
 
 TEST_CASE("an accuracy after an evaluation that was refused looks at no loss; two threads read parameters at once") {
-  const OneCard card;
+  const Cards card;
   Trainer<Of<DataParallel<2>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
   Rows wrong(8);
   wrong.inputs[3] = std::numeric_limits<float>::infinity();
@@ -180,13 +149,13 @@ TEST_CASE("a card that fails while it replays a step leaves parameters of no ste
 }
 
 TEST_CASE("R03 and R37: more processes than one, and more devices of a group than a card sums, are refused before memory is taken") {
-  const OneCard card;
+  const Cards card;
   const auto two = [](const char* name) -> std::optional<std::string> {
     return std::string_view{name} == "WORLD_SIZE" ? std::optional<std::string>{"2"} : std::nullopt;
   };
   CHECK(backend_room::RanksOnOneCard::refusal(4, two).sentence().view() ==
-        "[heddle.R03] WORLD_SIZE asks for more than one process, but CudaOneCard runs the 4 ranks of the plan on one card of one process. Fix: start "
-        "one process, or unset WORLD_SIZE.");
+        "[heddle.R03] WORLD_SIZE says 2 processes, but CudaOneCard runs the 4 ranks of the plan on one card of one process. Fix: start one "
+        "process, or unset WORLD_SIZE.");
   using Many = Plan<Net, CrossEntropy, SGD, Batch<128>, DataParallel<128>>;
   CHECK(said([] { Trainer<Many, CudaOneCard>{{.learning_rate = 0.1}}; }) ==
         "[heddle.R37] 128 logical devices of one card are to be summed, and 64 can be. Fix: take a plan of fewer devices.");
@@ -194,7 +163,7 @@ TEST_CASE("R03 and R37: more processes than one, and more devices of a group tha
 }
 
 TEST_CASE("a label that is no class is refused before anything runs, also where a graph is replayed") {
-  const OneCard card;
+  const Cards card;
   Trainer<Of<DataParallel<2>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
   for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
   Rows wrong(16);
@@ -205,7 +174,7 @@ TEST_CASE("a label that is no class is refused before anything runs, also where 
 }
 
 TEST_CASE("steps go on after a wrong label in the first, which is queued, in the second, which is captured, and in a replayed one") {
-  const OneCard card;
+  const Cards card;
   Trainer<Of<DataParallel<2>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
   Trainer<Of<DataParallel<2>>, CpuThreads> host{{.learning_rate = 1e-2}, Seed{3}};
   for (int s = 0; s < 4; ++s) {
@@ -217,7 +186,7 @@ TEST_CASE("steps go on after a wrong label in the first, which is queued, in the
 }
 
 TEST_CASE("a loss that is not finite is told after the step, and the trainer says that its parameters are those of no step") {
-  const OneCard card;
+  const Cards card;
   Trainer<Of<Single>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
   Rows wrong(16);
   wrong.inputs[33] = std::numeric_limits<float>::infinity();
@@ -231,7 +200,7 @@ TEST_CASE("a loss that is not finite is told after the step, and the trainer say
 
 TEST_CASE("R14: a card without room says what was asked and what is free; R37: no card, an old driver, no driver") {
   {
-    const OneCard card{{.devices = 1, .device_bytes = 4 << 20}};
+    const Cards card{{.devices = 1, .device_bytes = 4 << 20}};
     struct Wide : Sequential<Linear<1024, 1024>, ReLU, Linear<1024, 10>> {};
     using Large = Plan<Wide, CrossEntropy, AdamW, Batch<16>, Single>;
     const std::string words = said([] { Trainer<Large, CudaOneCard>{{.learning_rate = 1e-2}}; });
@@ -239,7 +208,7 @@ TEST_CASE("R14: a card without room says what was asked and what is free; R37: n
     CHECK(words.find("bytes are free") != std::string::npos);
   }
   const auto refused = [](const cuda_emulator::Options& options) {
-    const OneCard card{options};
+    const Cards card{options};
     return said([] { Trainer<Of<Single>, CudaOneCard>{{.learning_rate = 1e-2}}; });
   };
   CHECK(refused({.devices = 0}).find("[heddle.R37] no card can be seen") == 0);
@@ -249,7 +218,7 @@ TEST_CASE("R14: a card without room says what was asked and what is free; R37: n
 
 TEST_CASE("each call that fails once is one sentence, and nothing is left alive") {
   for (long n = 1; n < 400; n += 7) {
-    const OneCard card;
+    const Cards card;
     cuda_emulator::fail_call(n);
     const std::string words = said([] {
       Trainer<Of<DataParallel<2>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
@@ -267,7 +236,7 @@ TEST_CASE("each call that fails once is one sentence, and nothing is left alive"
 }
 
 TEST_CASE("an inference runs on the card, and verify holds a plan there against one device of the host") {
-  const OneCard card;
+  const Cards card;
   Trainer<Of<Single>, CpuThreads> host{{.learning_rate = 1e-2}, Seed{3}};
   Runner<Inference<Net, Batch<8>, Single>, CudaOneCard> runner;
   runner.load(host);

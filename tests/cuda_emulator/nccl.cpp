@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // NCCL:
 //   ncclGetVersion ncclGetUniqueId ncclGetErrorString ncclGetLastError
-//   ncclCommInitRank ncclCommInitRankConfig ncclCommFinalize ncclCommDestroy ncclCommAbort ncclCommGetAsyncError
+//   ncclCommInitRank ncclCommInitRankConfig ncclCommSplit ncclCommFinalize ncclCommDestroy ncclCommAbort ncclCommGetAsyncError
 //   ncclCommCount ncclCommUserRank ncclCommCuDevice
 //   ncclAllReduce ncclReduceScatter ncclAllGather ncclBroadcast ncclReduce ncclSend ncclRecv ncclGroupStart ncclGroupEnd
 #include <nccl.h>
@@ -198,6 +198,35 @@ ncclResult_t ncclCommInitRank(ncclComm_t* made, int ranks, ncclUniqueId id, int 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
   return nccl_call(__func__, [&](Call& call) { return init(call, made, ranks, id, rank, config == nullptr || config->blocking != 0); });
 }
+/// Of a communicator that does not block: both it and what is made of it are in progress until all its ranks have called.
+ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* made, ncclConfig_t*) {
+  return nccl_call(__func__, [&](Call&) {
+    const std::shared_ptr<Communicator> parent = communicator_of(handle);
+    if (parent == nullptr || (color < 0 && color != NCCL_SPLIT_NOCOLOR)) return ncclInvalidArgument;
+    if (parent->error != ncclSuccess) return parent->error;
+    if (parent->blocking) {
+      violation("ncclCommSplit of a communicator that blocks is not emulated.");
+      return ncclInvalidUsage;
+    }
+    if (!parent->complete() || parent->polls_left > 0) {
+      violation("ncclCommSplit is given a communicator that is still in progress.");
+      return ncclInvalidArgument;
+    }
+    State& all = state();
+    const std::shared_ptr<Communicator> part = join_split(*parent, color, key);
+    all.last_progress = std::chrono::steady_clock::now();
+    all.changed.notify_all();
+    static_cast<void>(in_progress(*parent));
+    static_cast<void>(in_progress(*part));
+    *made = nullptr;
+    if (color == NCCL_SPLIT_NOCOLOR) return ncclInProgress;
+    auto* const there = reinterpret_cast<ncclComm_t>(part.get());
+    communicators()[there] = part;
+    all.library_objects[there] = kind_of_communicators;
+    *made = there;
+    return ncclInProgress;
+  });
+}
 ncclResult_t ncclCommFinalize(ncclComm_t handle) {
   return nccl_call(__func__, [&](Call&) {
     const std::shared_ptr<Communicator> communicator = communicator_of(handle);
@@ -279,13 +308,15 @@ ncclResult_t ncclGroupStart() {
   });
 }
 ncclResult_t ncclGroupEnd() {
-  return nccl_call(__func__, [&](Call& call) {
+  const ncclResult_t result = nccl_call(__func__, [&](Call& call) {
     if (group().depth == 0) return ncclInvalidUsage;
     if (--group().depth > 0) return ncclSuccess;
     for (const auto& communicator : std::exchange(group().joining, {}))
-      if (const ncclResult_t result = wait_for_all_ranks(call, communicator); result != ncclSuccess) return result;
+      if (const ncclResult_t joined = wait_for_all_ranks(call, communicator); joined != ncclSuccess) return joined;
     return submit();
   });
+  if (result != ncclSuccess && result != ncclInProgress) group() = {};  // a group that fails has ended all the same
+  return result;
 }
 
 }  // extern "C"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <tuple>
 
 #include "sanitizers.hpp"
 #include "state.hpp"
@@ -217,6 +218,36 @@ std::shared_ptr<Communicator> join(const ncclUniqueId& id, int ranks, int rank, 
   made->rank = rank;
   made->device = current_device();
   made->blocking = blocking;
+  return made;
+}
+std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int key) {
+  Clique& all = *parent.clique;
+  std::shared_ptr<Split>& slot = all.splits[parent.next_split];
+  if (slot == nullptr) slot = std::make_shared<Split>();
+  const std::shared_ptr<Split> split = slot;
+  auto made = std::make_shared<Communicator>();
+  made->clique = std::make_shared<Clique>();
+  made->clique->ranks = 1;  // of which none is there yet
+  made->device = parent.device;
+  made->blocking = parent.blocking;
+  split->parts.push_back({color, key, parent.rank, made});
+  parent.splitting = split;
+  if (static_cast<int>(split->parts.size()) < all.ranks) {
+    ++parent.next_split;
+    return made;
+  }
+  std::sort(split->parts.begin(), split->parts.end(),
+            [](const Split::Part& a, const Split::Part& b) { return std::tie(a.color, a.key, a.rank) < std::tie(b.color, b.key, b.rank); });
+  std::map<int, std::shared_ptr<Clique>> of_colors;
+  for (const Split::Part& part : split->parts) {
+    std::shared_ptr<Clique>& clique = of_colors[part.color];
+    if (clique == nullptr) clique = std::make_shared<Clique>();
+    part.made->rank = clique->ranks++;
+    ++clique->joined;
+    part.made->clique = clique;
+  }
+  split->done = true;
+  all.splits.erase(parent.next_split++);
   return made;
 }
 void leave(Communicator& communicator, bool aborts) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: tests. Ranks of NCCL that are threads of one process: who is in a communicator, and where its ranks meet.
 // Sees: state, work.  Does not see: the functions of NCCL's API.
-// In: operations of ranks.  Out: Operation, Communicator, Clique, join, begin_operations, leave.
+// In: operations of ranks.  Out: Operation, Communicator, Clique, Split, join, join_split, begin_operations, leave.
 #pragma once
 
 #include <nccl.h>
@@ -43,6 +43,18 @@ struct Meeting {
 };
 using Meetings = std::map<long, std::shared_ptr<Meeting>>;
 
+struct Communicator;
+/// One split of a communicator, which all its ranks call: colors 0, 0, 1 and -1 of 4 ranks make a communicator of 2 and one of 1.
+struct Split {
+  /// What one rank asks for; one of a negative color is in no communicator afterwards.
+  struct Part {
+    int color, key, rank;
+    std::shared_ptr<Communicator> made;
+  };
+  std::vector<Part> parts;
+  bool done = false;
+};
+
 /// The ranks of one unique id. Rank 2 of 4 that has not come leaves it with 3 joined.
 struct Clique {
   int ranks = 0;
@@ -51,6 +63,7 @@ struct Clique {
   ncclResult_t error = ncclSuccess;
   Meetings collectives;
   std::map<std::pair<int, int>, Meetings> pairs;  // by sender and receiver
+  std::map<long, std::shared_ptr<Split>> splits;  // those that are not done
 };
 
 struct Communicator {
@@ -63,11 +76,15 @@ struct Communicator {
   int polls_left = 0;  ///< a communicator that does not block says ncclInProgress so many times
   long next_collective = 0;
   std::map<int, long> next_send, next_receive;  // by peer
-  [[nodiscard]] bool complete() const { return clique->joined == clique->ranks; }
+  long next_split = 0;
+  std::shared_ptr<Split> splitting;
+  [[nodiscard]] bool complete() const { return clique->joined == clique->ranks && (splitting == nullptr || splitting->done); }
 };
 
 /// A rank comes; it is not complete before all have come.
 [[nodiscard]] std::shared_ptr<Communicator> join(const ncclUniqueId& id, int ranks, int rank, bool blocking);
+/// A rank of a communicator asks for its part of a split; that is complete when all have asked.
+[[nodiscard]] std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int key);
 /// A rank goes. Where it aborts, operations in which it already was never end.
 void leave(Communicator& communicator, bool aborts);
 /// Operations that one stream begins together; they end together.

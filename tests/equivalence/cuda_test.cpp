@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Drawn plans on logical devices of one card, emulated on this machine, against the same plans on threads of the host. HEDDLE_DRAWN_PLANS says how
-// many are wanted, HEDDLE_DRAWN_SEED where their seeds begin.
+// Drawn plans on logical devices of one card, and on a card for each, emulated on this machine, against the same plans on threads of the host.
+// HEDDLE_DRAWN_PLANS says how many are wanted, HEDDLE_DRAWN_SEED where their seeds begin.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "cuda_emulator/cuda_emulator.hpp"
 #include "equivalence/drawn_runs.hpp"
 #include "heddle/backend/cuda_one_card.hpp"
+#include "heddle/backend/cuda_threads.hpp"
 #include "heddle/backend/thread_session.hpp"
 
 using namespace drawn_plans;
@@ -47,10 +48,9 @@ void leave_out_rounding(Left::Named& card, Left::Named& host, double largest_gra
     if (std::abs(static_cast<double>(host.gradient[i])) < 1e-4 * largest_gradient) card.values[i] = host.values[i];
 }
 
-}  // namespace
-
-TEST_CASE("drawn plans on one card, emulated on this machine, end where those on threads of the host end") {
-  const long wanted = number_in("HEDDLE_DRAWN_PLANS", 40);
+/// Runs drawn plans on cards of the emulator and on threads of the host, and compares what they leave; of a plan of 4 devices that are cards there
+/// are 4. look(session) sees the ranks before they go.
+template <class Session, class Look> void end_as_on_threads(bool cards, long wanted, Look look) {
   auto seed = static_cast<std::uint64_t>(number_in("HEDDLE_DRAWN_SEED", 1));
   long plans = 0, ranks = 0;
   double far = 0;
@@ -61,13 +61,14 @@ TEST_CASE("drawn plans on one card, emulated on this machine, end where those on
     if (!check(programs).ok()) continue;
     CAPTURE(seed);
     CAPTURE(plan.text);
-    cuda_emulator::reset({.seed = seed});
+    cuda_emulator::reset({.seed = seed, .devices = cards ? programs.training().mesh.ranks() : 1});
     Left card;
     {
-      Runs<OneCardSession> on_card{plan, kernels<CudaCompute>(), programs.training(), programs.evaluation()};
+      Runs<Session> on_card{plan, kernels<CudaCompute>(), programs.training(), programs.evaluation()};
       card = on_card.run();
+      look(on_card.session());
     }
-    CHECK(cuda_emulator::violations().empty());
+    CHECK(cuda_emulator::violations() == std::vector<std::string>{});
     CHECK(cuda_emulator::alive() == "");
     Left host = Runs<ThreadSession>(plan, kernels(), programs.training(), programs.evaluation()).run();
     const double numbers = distance(card.numbers, host.numbers);
@@ -87,5 +88,21 @@ TEST_CASE("drawn plans on one card, emulated on this machine, end where those on
     ranks += programs.training().mesh.ranks();
     seen.insert(plan.model - models().data());
   }
-  MESSAGE(plans << " plans of " << ranks << " logical devices and " << seen.size() << " models; farthest " << far);
+  MESSAGE(plans << " plans of " << ranks << " devices and " << seen.size() << " models; farthest " << far);
+}
+
+}  // namespace
+
+TEST_CASE("drawn plans on one card, emulated on this machine, end where those on threads of the host end") {
+  end_as_on_threads<OneCardSession>(false, number_in("HEDDLE_DRAWN_PLANS", 40), [](auto&) {});
+}
+
+TEST_CASE("so do those whose devices are cards of their own, emulated on this machine, and NCCL carries what the ledger says") {
+  end_as_on_threads<CardThreadsSession>(true, number_in("HEDDLE_DRAWN_PLANS", 40), [](CardThreadsSession& session) {
+    long sent = 0;
+    for (int r = 0; r < session.ranks(); ++r)
+      for (const Movement kind : {Movement::point_to_point, Movement::all_reduce, Movement::reduce_scatter, Movement::all_gather})
+        sent += static_cast<long>(session.sent(Rank{r}, kind).bytes.value);
+    CHECK(cuda_emulator::counts().sent_bytes == sent);
+  });
 }

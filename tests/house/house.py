@@ -45,7 +45,7 @@ def mpi_folders():
     return [word.replace("-I", "-isystem", 1) for word in shown.split() if word.startswith("-I")]
 
 
-OF_CUDA = re.compile(r"heddle/(compute/cuda/\w+|backend/cuda\w*)\.hpp$")
+OF_CUDA = re.compile(r"heddle/(compute/cuda/\w+|backend/cuda\w*|transport/nccl\w*)\.hpp$")
 
 
 def cuda_folders():

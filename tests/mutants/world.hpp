@@ -235,11 +235,11 @@ class WorldEndpoint {
   void send_wait(int peer, std::int64_t k) { world_->wait_for_transfer(Kind::send, rank_, peer, k); }
   std::int64_t receive_start(int peer, float* data, std::int64_t n) { return world_->start_transfer(Kind::receive, rank_, peer, nullptr, data, n); }
   void receive_wait(int peer, std::int64_t k) { world_->wait_for_transfer(Kind::receive, rank_, peer, k); }
-  std::int64_t all_reduce_start(int group, float* data, std::int64_t n) {
+  std::int64_t all_reduce_start(int group, float* data, std::int64_t n, SumOrder = SumOrder::tree) {
     return world_->start_collective(Kind::all_reduce, rank_, group, data, data, n);
   }
   void all_reduce_wait(int group, std::int64_t k) { world_->wait_for_collective(Kind::all_reduce, rank_, group, k); }
-  std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t n) {
+  std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t n, SumOrder = SumOrder::tree) {
     return world_->start_collective(Kind::reduce_scatter, rank_, group, whole, slice, n);
   }
   void reduce_scatter_wait(int group, std::int64_t k) { world_->wait_for_collective(Kind::reduce_scatter, rank_, group, k); }

@@ -165,13 +165,13 @@ class FarEndpoint {
   void receive_wait(int peer, std::int64_t k) {
     at_work([&] { own_->receive_wait(peer, k); });
   }
-  std::int64_t all_reduce_start(int group, float* data, std::int64_t n) {
+  std::int64_t all_reduce_start(int group, float* data, std::int64_t n, SumOrder = SumOrder::tree) {
     return at_work([&] { return own_->all_reduce_start(group, data, n); });
   }
   void all_reduce_wait(int group, std::int64_t k) {
     at_work([&] { own_->all_reduce_wait(group, k); });
   }
-  std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t n) {
+  std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t n, SumOrder = SumOrder::tree) {
     return at_work([&] { return own_->reduce_scatter_start(group, whole, slice, n); });
   }
   void reduce_scatter_wait(int group, std::int64_t k) {

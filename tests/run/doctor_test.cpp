@@ -23,6 +23,10 @@ struct OnGpus {
   static constexpr bool on_gpus = true;
   using Ranks = RanksAsThreads;
 };
+/// One that takes a GPU for each device.
+struct OnCards : OnGpus {
+  static constexpr bool card_for_each = true;
+};
 struct Processes {
   using Ranks = RanksAsProcesses;
 };
@@ -150,10 +154,24 @@ TEST_CASE("R25: a plan is not said to run on GPUs while no backend computes ther
   const Checkup threads = doctor<Four, CpuThreads>(machine.surroundings(), {.on_gpus = true});
   CHECK_FALSE(threads.can_work());
   CHECK(sentence(threads, 25) ==
-        "[heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores. Fix: name CudaOneCard, or run it on cores, with CpuThreads or "
-        "CpuMpi.");
+        "[heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores. Fix: name CudaThreads or CudaOneCard, or run it on cores, with "
+        "CpuThreads or CpuMpi.");
   CHECK_FALSE(doctor<Four>(machine.surroundings(), {.on_gpus = true}).can_work());
   CHECK(doctor<Four, OnGpus>(machine.surroundings()).findings.empty());
+}
+
+TEST_CASE("R37: a backend that takes a GPU for each device does not share them, where another would") {
+  Sound machine;
+  for (int g = 0; g < 3; ++g) machine.gpu(g, "A", "GPU-" + std::to_string(g));
+  const Checkup found = doctor<Four, OnCards>(machine.surroundings());
+  CHECK_FALSE(found.can_work());
+  CHECK(
+      sentence(found, 37) ==
+      "[heddle.R37] the plan has 4 devices, and this process sees 3 cards. Fix: take a plan of as many devices, CudaOneCard, which puts all of them "
+      "on one card, or look at CUDA_VISIBLE_DEVICES.");
+  CHECK((doctor<Four, OnGpus>(machine.surroundings()).can_work() && doctor<Four, OnGpus>(machine.surroundings()).has(Code{'R', 23})));
+  machine.gpu(3, "A", "GPU-3");
+  CHECK(doctor<Four, OnCards>(machine.surroundings()).findings.empty());
 }
 
 TEST_CASE("a backend adds its memory to every arena") {

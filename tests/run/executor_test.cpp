@@ -117,7 +117,9 @@ struct Notebook {
   }
   std::int64_t send_start(int peer, const float* source, std::int64_t n) { return start(ListOp::send_start, peer, source, n); }
   std::int64_t receive_start(int peer, float* target, std::int64_t n) { return start(ListOp::receive_start, peer, target, n); }
-  std::int64_t all_reduce_start(int group, float* target, std::int64_t n) { return start(ListOp::reduce_start, group, target, n); }
+  std::int64_t all_reduce_start(int group, float* target, std::int64_t n, SumOrder = SumOrder::tree) {
+    return start(ListOp::reduce_start, group, target, n);
+  }
   void wait(ListOp op, int to, std::int64_t k) {
     const auto at = static_cast<std::size_t>(k - 101);
     REQUIRE(at < calls.size());
@@ -132,7 +134,7 @@ struct Notebook {
   void send_wait(int peer, std::int64_t k) { wait(ListOp::send_start, peer, k); }
   void receive_wait(int peer, std::int64_t k) { wait(ListOp::receive_start, peer, k); }
   void all_reduce_wait(int group, std::int64_t k) { wait(ListOp::reduce_start, group, k); }
-  std::int64_t reduce_scatter_start(int group, const float*, float*, std::int64_t) { return refuse(group); }
+  std::int64_t reduce_scatter_start(int group, const float*, float*, std::int64_t, SumOrder = SumOrder::tree) { return refuse(group); }
   void reduce_scatter_wait(int group, std::int64_t) { refuse(group); }
   std::int64_t all_gather_start(int group, const float*, float*, std::int64_t) { return refuse(group); }
   void all_gather_wait(int group, std::int64_t) { refuse(group); }

@@ -33,9 +33,9 @@ struct Silent {
   void send_wait(int, std::int64_t) {}
   std::int64_t receive_start(int, float*, std::int64_t) { return 0; }
   void receive_wait(int, std::int64_t) {}
-  std::int64_t all_reduce_start(int, float*, std::int64_t) { return 0; }
+  std::int64_t all_reduce_start(int, float*, std::int64_t, SumOrder = SumOrder::tree) { return 0; }
   void all_reduce_wait(int, std::int64_t) {}
-  std::int64_t reduce_scatter_start(int, const float*, float*, std::int64_t) { return 0; }
+  std::int64_t reduce_scatter_start(int, const float*, float*, std::int64_t, SumOrder = SumOrder::tree) { return 0; }
   void reduce_scatter_wait(int, std::int64_t) {}
   std::int64_t all_gather_start(int, const float*, float*, std::int64_t) { return 0; }
   void all_gather_wait(int, std::int64_t) {}

@@ -7,16 +7,21 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/compute/cuda/products.hpp"
 #include "heddle/compute/cuda/resources.hpp"
 #include "heddle/compute/cuda/step_kernels.hpp"
+#include "heddle/core/units.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -102,6 +107,8 @@ class CurrentCard {
 /// Tested  backend/cuda_card_test
 class Card {
  public:
+  /// What it takes beside arenas: the workspace of products, the numbers of a step and sums of squares. What is pinned lies on the host.
+  static constexpr Bytes memory = 32_MiB + 4_KiB;
   explicit Card(int number = 0, const CudaProductOptions& how = {}) : number_(number) {
     if (const int cards = visible_cards(); number < 0 || number >= cards)
       throw Error(Code{'R', 37}, written({"card ", number, " was asked for, but this process sees ", cards, (cards == 1 ? " card" : " cards"),
@@ -116,8 +123,16 @@ class Card {
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
   [[nodiscard]] CudaProducts& products() { return *products_; }
   [[nodiscard]] int number() const { return number_; }
-  /// Until the queue is empty.
-  void wait() { wait_for(stream_.get()); }
+  using Clock = std::chrono::steady_clock;
+  /// Until the queue is empty, or until watch(begun) throws: what is called meanwhile, again and again, where other ranks may be lost.
+  void wait() {
+    if (!watch_) return wait_for(stream());
+    wait_for(stream(), [this, begun = Clock::now()] {
+      watch_(begun);
+      std::this_thread::yield();
+    });
+  }
+  void watch(std::function<void(Clock::time_point)> watch) { watch_ = std::move(watch); }
   // Several threads may read parameters at once: each has its turn.
   void download(void* here, const void* there, std::size_t bytes) {
     through_pinned(bytes, [&](void* room) {
@@ -146,20 +161,23 @@ class Card {
   int number_;
   Stream stream_;
   std::unique_ptr<CudaProducts> products_;
+  std::function<void(Clock::time_point)> watch_;
   std::mutex mutex_;
   PinnedPieces pinned_;  // of one copy at a time
 };
+
+/// n floats of a card, in one of its queues.
+inline void queue_copy(cudaStream_t stream, float* to, const float* from, std::int64_t n) {
+  if (n > 0 && to != from)
+    check_cuda(cudaMemcpyAsync(to, from, static_cast<std::size_t>(n) * sizeof(float), cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
+}
 
 /// Copies and sums between logical devices of one card, in its queue.
 class CardMover {
  public:
   explicit CardMover(Card& card) : card_(&card) {}
   [[nodiscard]] Card& card() { return *card_; }
-  void copy(float* to, const float* from, std::int64_t n) const {
-    if (n > 0 && to != from)
-      check_cuda(cudaMemcpyAsync(to, from, static_cast<std::size_t>(n) * sizeof(float), cudaMemcpyDeviceToDevice, card_->stream()),
-                 "cudaMemcpyAsync");
-  }
+  void copy(float* to, const float* from, std::int64_t n) const { queue_copy(card_->stream(), to, from, n); }
   void sum(float* const* to, const float* const* from, int members, std::int64_t n) const {
     if (members > MemberBuffers::most)
       throw Error(Code{'R', 37}, written({members, " logical devices of one card are to be summed, and ", MemberBuffers::most,

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "heddle/backend/cuda_work.hpp"
 #include "heddle/core/finite.hpp"
 #include "heddle/run/arithmetic.hpp"
 #include "heddle/run/device.hpp"
+#include "heddle/run/labels.hpp"
 #include "heddle/run/step_input.hpp"
 
 namespace heddle::backend_room {
@@ -23,11 +25,22 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
  public:
   template <class Endpoint>
   CudaDevice(const Program& training, const Kernels& kernels, Rank rank, Endpoint& endpoint)
-      : DeviceOf(training, kernels, rank, endpoint.mover().card(), training.groups.any() ? training.groups.count : 1) {}
+      : DeviceOf(training, kernels, rank, endpoint.mover().card(), training.groups.any() ? training.groups.count : 1), targets_(kernels.targets) {}
 
   void begin(const StepInput& input) {
     DeviceOf::begin(input);
     work_.begin(input);
+  }
+  /// Of all rows, not those of this rank alone: where ranks do not see each other's queues a wrong label is one that all of them find, before any of
+  /// them has queued anything.
+  void refuse_labels() const {
+    if (in_->targets == nullptr || targets_.count == 0) return;
+    const TargetRange& last = targets_.all[targets_.count - 1];
+    const std::int64_t of_a_row = last.first + last.features;
+    for (std::int64_t row = 0; row < in_->rows; ++row) {
+      const void* const there = static_cast<const std::byte*>(in_->targets) + in_->source(row) * of_a_row * std::int64_t{sizeof(std::int32_t)};
+      run_room::refuse_other_labels(targets_, there, 1, of_a_row, row);
+    }
   }
   /// Behind begin() and before anything else: what the step brings from the host.
   void stage(HostPart& part) {
@@ -63,6 +76,7 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   }
 
  private:
+  const TargetRanges& targets_;
   float loss_ = 0;
 };
 

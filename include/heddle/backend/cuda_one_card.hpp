@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "heddle/backend/cuda.hpp"
 #include "heddle/backend/cuda_card.hpp"
 #include "heddle/backend/cuda_device.hpp"
+#include "heddle/backend/cuda_steps.hpp"
 #include "heddle/backend/thread_session.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/core/written.hpp"
@@ -36,10 +36,7 @@ namespace heddle::backend_room {
 struct RanksOnOneCard {
   static constexpr bool processes = false;
   [[nodiscard]] static Diagnosis refusal(int ranks, const Environment& environment = process_environment) {
-    const Diagnosis odd = RanksAsThreads::refusal(ranks, environment);
-    if (odd.code != Code{'R', 3}) return odd;
-    return Diagnosis{Code{'R', 3}, "WORLD_SIZE asks for more than one process, but CudaOneCard runs the "}
-           << ranks << " ranks of the plan on one card of one process. Fix: start one process, or unset WORLD_SIZE.";
+    return run_room::refuse_processes(ranks, "CudaOneCard", "on one card of one process", environment);
   }
 };
 
@@ -56,46 +53,34 @@ class OneCardSession {
         errors_(static_cast<std::size_t>(needs.ranks)) {}
 
   /// The workspace of products, which all ranks of the card share, the numbers of a step and sums of squares; what is pinned lies on the host.
-  [[nodiscard]] static constexpr Bytes memory(const RankNeeds&) { return 32_MiB + 4_KiB; }
+  [[nodiscard]] static constexpr Bytes memory(const RankNeeds&) { return Card::memory; }
   /// What waits for no other rank, one rank after the other.
   template <class Job> void run(Job&& job) {
     const CurrentCard here{card_.number()};
     errors_.assign(errors_.size(), nullptr);
     on_each([&](std::size_t rank) { job(static_cast<int>(rank)); });
   }
-  /// A step on all ranks. The second of its kind (Program, rows, report) is captured as one graph, which later ones replay; the four kinds that were
-  /// asked for last have one. Steps that the host decides about (a norm to clip by, a scale of the loss) and those that are watched are queued call
-  /// by call.
+  /// A step on all ranks, as QueuedSteps says.
   template <class Executors> void conduct(Executors& executors) {
     const CurrentCard here{card_.number()};
     errors_.assign(errors_.size(), nullptr);
-    const StepInput& in = executors.front()->device().input();
-    const bool decided = in.program->clips || in.program->scales_loss || in.observer != nullptr;
-    QueuedStep& step = decided ? decided_ : step_of({in.program, in.rows, in.reporting, in.targets != nullptr, in.class_weights != nullptr});
-    const auto queue_all = [&] { queue(step, executors); };
-    if (step.graph.get() != nullptr) {
+    QueuedStep& step = steps_.of(executors.front()->device().input());
+    const auto queue_all = [&] {
+      queue(step, executors);
+      return !failed();
+    };
+    const auto refill = [&] {
       on_each([&](std::size_t r) {
         for (const auto& fill : step.of_ranks[r].before) fill();
       });
-    } else if (step.queued && !decided) {
-      try {
-        step.graph = captured(card_.stream(), queue_all);
-      } catch (const Error&) {
-        if (!failed()) throw;  // else a rank has said why
-      }
-      if (failed()) step.graph = RunnableGraph{};
-    } else {
-      queue_all();
-    }
-    if (failed()) return;
+      return !failed();
+    };
+    if (!QueuedSteps::prepare(step, card_.stream(), queue_all, refill)) return;
     run_queue(step, executors);
-    step.queued = !failed();  // pinned memory and plans of products are there: a capture may take neither
+    step.queued = !failed();
   }
   /// The ranks are made anew: what was captured is of those before.
-  void forget() {
-    steps_.clear();
-    decided_ = QueuedStep{};
-  }
+  void forget() { steps_.forget(); }
   void rethrow_first() const {
     for (const std::exception_ptr& error : errors_)
       if (error) std::rethrow_exception(error);
@@ -125,7 +110,6 @@ class OneCardSession {
   [[nodiscard]] Conducted<CardMover>& transport() { return world_; }
 
  private:
-  static constexpr std::size_t most_captured = 4;
   /// Before the card is touched. Errors  R03, R37
   [[nodiscard]] static CudaProductOptions sound(const TransportNeeds& needs) {
     if (const Diagnosis odd = RanksOnOneCard::refusal(needs.ranks); !odd.ok()) throw Error{odd};
@@ -134,33 +118,6 @@ class OneCardSession {
         throw Error(Code{'R', 37}, written({static_cast<std::int64_t>(members.size()), " logical devices of one card are to be summed, and ",
                                             MemberBuffers::most, " can be. Fix: take a plan of fewer devices."}));
     return {.usual_rows = needs.rows};
-  }
-  /// What steps of one graph have in common: a training of 16 rows that reports is one kind.
-  struct Kind {
-    const Program* program = nullptr;
-    std::int64_t rows = 0;
-    bool reports = false, has_targets = false, weighs = false;
-    friend bool operator==(const Kind&, const Kind&) = default;
-  };
-  /// Steps of one kind: what each rank does on the host, and the graph once it is captured.
-  struct QueuedStep {
-    Kind kind;
-    RunnableGraph graph;
-    std::vector<HostPart> of_ranks;
-    bool queued = false;
-  };
-
-  /// That which was asked for longest ago makes room.
-  [[nodiscard]] QueuedStep& step_of(const Kind& kind) {
-    const auto known = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) { return step->kind == kind; });
-    if (known != steps_.end()) {
-      std::rotate(known, known + 1, steps_.end());
-    } else {
-      if (steps_.size() == most_captured) steps_.erase(steps_.begin());
-      steps_.push_back(std::make_unique<QueuedStep>());
-      steps_.back()->kind = kind;
-    }
-    return *steps_.back();
   }
   template <class Executors> void queue(QueuedStep& step, Executors& executors) {
     step.of_ranks.resize(executors.size());
@@ -174,7 +131,7 @@ class OneCardSession {
   /// Until the queue is done; then what came back is looked at. If the card fails in the middle, parameters are those of no step.
   template <class Executors> void run_queue(const QueuedStep& step, Executors& executors) {
     try {
-      if (step.graph.get() != nullptr) check_cuda(cudaGraphLaunch(step.graph.get(), card_.stream()), "cudaGraphLaunch");
+      QueuedSteps::launch(step, card_.stream());
       card_.wait();
     } catch (const Error&) {
       errors_.front() = std::current_exception();
@@ -199,8 +156,7 @@ class OneCardSession {
   Card card_;
   Conducted<CardMover> world_;
   std::vector<std::exception_ptr> errors_;
-  std::vector<std::unique_ptr<QueuedStep>> steps_;
-  QueuedStep decided_;
+  QueuedSteps steps_;
 };
 
 /// CUDA with all ranks on one card: every policy runs there as it would on several.

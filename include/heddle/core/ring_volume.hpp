@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: core. What one rank sends in one collective: the convention that the ledger and every transport's counters share.
+// Room: core. What one rank sends in one collective, and in which order terms are added: what the ledger and every transport share.
 // Sees: core/units.  Does not see: every other room.
-// In: elements, members of the group, the position of the sender.  Out: elements owned, bytes and messages sent.
+// In: elements, members of the group, the position of the sender.  Out: elements owned, bytes and messages sent; SumOrder.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,9 @@
 #include "heddle/core/units.hpp"
 
 namespace heddle::core_room {
+
+/// In which order terms are added: along the fixed binary tree over the ranks, whose bits another layout has too, or in any.
+enum class SumOrder : std::uint8_t { any, tree };
 
 /// Elements are owned in whole cache lines, so that no two positions write to the same one.
 inline constexpr std::int64_t elements_per_line = 16;

@@ -105,6 +105,14 @@ void conduct(Executors& executors, Order& order, std::vector<std::exception_ptr>
   for (const int rank : kept) errors[static_cast<std::size_t>(rank)] = stuck;
 }
 
+/// A step of one rank: its session may do more than the executor, as capture what a card is given.
+template <class Session, class RankExecutor> void step_of(Session& session, RankExecutor& executor, const StepInput& input) {
+  if constexpr (requires { session.step(executor, input); })
+    session.step(executor, input);
+  else
+    executor.run(input);
+}
+
 /// A step on all ranks: where a session conducts them it does, and where each has a thread or a process of its own, `by_themselves()` runs it there.
 template <class Session, class Executors, class ByThemselves>
 void step_on(Session& session, Executors& executors, const StepInput& input, ByThemselves by_themselves) {

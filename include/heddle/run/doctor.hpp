@@ -35,6 +35,7 @@ struct DoctorOptions {
 struct BackendFacts {
   std::string name;                                               ///< empty: none
   bool on_gpus = false;                                           ///< it computes on GPUs
+  bool card_for_each = false;                                     ///< of which each device needs one
   bool processes = false;                                         ///< each rank is a process; else all are threads of one
   Bytes external{};                                               ///< memory beside each arena
   Diagnosis (*refusal)(int ranks, const Environment&) = nullptr;  ///< what it says where it cannot start the ranks
@@ -47,10 +48,11 @@ struct BackendFacts {
 
 template <class Backend> [[nodiscard]] BackendFacts facts_of() {
   if constexpr (std::is_void_v<Backend>) {
-    return {{}, false, false, {}, &refusal_of_all};
+    return {{}, false, false, false, {}, &refusal_of_all};
   } else {
-    BackendFacts facts{std::string{type_name<Backend>().view()}, false, Backend::Ranks::processes, {}, &Backend::Ranks::refusal};
+    BackendFacts facts{std::string{type_name<Backend>().view()}, false, false, Backend::Ranks::processes, {}, &Backend::Ranks::refusal};
     if constexpr (requires { Backend::on_gpus; }) facts.on_gpus = Backend::on_gpus;
+    if constexpr (requires { Backend::card_for_each; }) facts.card_for_each = Backend::card_for_each;
     return facts;
   }
 }
@@ -139,7 +141,7 @@ struct Doctor {
     Diagnosis d = Diagnosis{Code{'R', 25}, ""} << "the plan is to run on GPUs, but ";
     d << (checkup.backend.name.empty() ? std::string_view{"no backend"} : std::string_view{checkup.backend.name})
       << (checkup.backend.name.empty() ? " is named. " : " computes on cores. ");
-    refuse(d << "Fix: name CudaOneCard, or run it on cores, with CpuThreads or CpuMpi.");
+    refuse(d << "Fix: name CudaThreads or CudaOneCard, or run it on cores, with CpuThreads or CpuMpi.");
   }
   void memory() {
     const Bytes needed = checkup.needed_memory();
@@ -159,6 +161,7 @@ struct Doctor {
                     << "the plan is to run on GPUs, but none is visible: the driver shows " << present << " and CUDA_VISIBLE_DEVICES is "
                     << (checkup.machine.visible_devices ? "'" + checkup.machine.visible_devices->substr(0, 80) + "'" : "not set")
                     << ". Fix: " << (present > 0 ? "unset it or name GPUs that are there." : "look at the driver with nvidia-smi."));
+    if (ranks > visible && checkup.backend.card_for_each) return refuse(fewer_cards(ranks, visible));
     if (ranks > visible)
       note(Diagnosis{Code{'R', 23}, ""} << ranks << " ranks share " << visible << (visible == 1 ? " GPU" : " GPUs") << ". Fix: use a plan of "
                                         << visible << (visible == 1 ? " device" : " devices") << ", or more GPUs.");

@@ -109,7 +109,7 @@ template <class Session> class LocalRanks {
     count_targets(input, target_features_, class_weights_, kernels_.targets);
     failures_.clear();
     const auto work = turns_.work();
-    step_on(session_, executors_, input, [&] { on_every_rank([&](int rank) { executor(Rank{rank}).run(input); }); });
+    step_on(session_, executors_, input, [&] { on_every_rank([&](int rank) { step_of(session_, executor(Rank{rank}), input); }); });
     if (session_.failed()) explain(input);
     return input.rows_of_loss(target_features_);
   }

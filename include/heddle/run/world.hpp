@@ -117,18 +117,27 @@ inline constexpr LauncherVariables launchers[] = {
                                       << ". Fix: start with mpirun alone, or unset RANK and WORLD_SIZE.";
 }
 
-/// The ranks of a plan are threads of one process: what such a pairing refuses, and doctor before it.
+/// A pairing whose ranks all live in one process, `how` they do: "CpuThreads", "as threads of one".
 ///
 /// Errors  R03 if WORLD_SIZE asks for more than one process, R20 no number
+/// Tested  run/world_test
+[[nodiscard]] HEDDLE_COLD inline Diagnosis refuse_processes(int ranks, std::string_view pairing, std::string_view how,
+                                                            const Environment& environment) {
+  Diagnosis fault;
+  const int said = number_in(environment, "WORLD_SIZE", 1, 1, fault);
+  if (!fault.ok() || said == 1) return fault;
+  return Diagnosis{Code{'R', 3}, ""} << "WORLD_SIZE says " << said << " processes, but " << pairing << " runs the " << ranks << " ranks of the plan "
+                                     << how << ". Fix: start one process, or unset WORLD_SIZE.";
+}
+
+/// The ranks of a plan are threads of one process: what such a pairing refuses, and doctor before it.
+///
+/// Errors  R03, R20
 /// Tested  run/world_test, backend/cpu_threads_test
 struct RanksAsThreads {
   static constexpr bool processes = false;
   [[nodiscard]] static Diagnosis refusal(int ranks, const Environment& environment = process_environment) {
-    Diagnosis fault;
-    const int said = number_in(environment, "WORLD_SIZE", 1, 1, fault);
-    if (!fault.ok() || said == 1) return fault;
-    return Diagnosis{Code{'R', 3}, ""} << "WORLD_SIZE says " << said << " processes, but CpuThreads runs the " << ranks
-                                       << " ranks of the plan as threads of one. Fix: start one process, or unset WORLD_SIZE.";
+    return refuse_processes(ranks, "CpuThreads", "as threads of one", environment);
   }
 };
 

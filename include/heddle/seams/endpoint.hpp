@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "heddle/core/ring_volume.hpp"
 #include "heddle/core/units.hpp"
 
 namespace heddle::seams_room {
@@ -46,20 +47,21 @@ struct Ticket {
 /// before each wait leaves its thread to other ranks. Where a wait only queues work behind that of the others, as on a GPU, it is passable when all
 /// of them have started.
 ///
-/// Elements are floats; a send or receive moves any bytes, four for each element that it names. Sums run along one fixed binary tree over positions.
+/// Elements are floats; a send or receive moves any bytes, four for each element that it names. Sums run along one fixed binary tree over positions;
+/// a transport may add in another order where `any` is asked for.
 /// `elements` is the length of a whole; where it is divided into slices, a multiple of the members, and position j owns the j-th. A slice may be the
 /// own place inside the whole or lie elsewhere; reduce_scatter changes nothing else of the whole.
 template <class E>
 concept TransportEndpoint = requires(E& e, Ticket ticket, int peer, int group, std::int64_t k, const float* source, float* target,
-                                     std::int64_t elements) {
+                                     std::int64_t elements, SumOrder order) {
   { e.passable(ticket) } -> std::same_as<bool>;
   { e.send_start(peer, source, elements) } -> std::same_as<std::int64_t>;
   e.send_wait(peer, k);
   { e.receive_start(peer, target, elements) } -> std::same_as<std::int64_t>;
   e.receive_wait(peer, k);
-  { e.all_reduce_start(group, target, elements) } -> std::same_as<std::int64_t>;  // in place
+  { e.all_reduce_start(group, target, elements, order) } -> std::same_as<std::int64_t>;  // in place
   e.all_reduce_wait(group, k);
-  { e.reduce_scatter_start(group, source, target, elements) } -> std::same_as<std::int64_t>;  // from a whole to a slice
+  { e.reduce_scatter_start(group, source, target, elements, order) } -> std::same_as<std::int64_t>;  // from a whole to a slice
   e.reduce_scatter_wait(group, k);
   { e.all_gather_start(group, source, target, elements) } -> std::same_as<std::int64_t>;  // from a slice to a whole
   e.all_gather_wait(group, k);

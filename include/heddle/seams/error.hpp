@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Room: seams. What a running plan throws: one sentence with names, numbers and the remedy.
 // Sees: core.  Does not see: memory, threads, compute, transport.
-// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline, short_number, milliseconds_of, other_number_of_processes.
+// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline, short_number, milliseconds_of, other_number_of_processes,
+// fewer_cards.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__EXCEPTIONS)
@@ -135,6 +136,16 @@ class NonFinite : public Error {
                                      << counted(processes, " process", " processes")
                                      << ", and each is one rank. Fix: start as many processes as devices: ./heddle run -np " << number
                                      << " PROGRAM, or mpirun -np " << number << " PROGRAM.";
+}
+
+/// R37: a plan whose devices are cards has more of them than there are.
+///
+/// Tested  run/doctor_test, backend/cuda_threads_test
+[[nodiscard]] HEDDLE_COLD inline Diagnosis fewer_cards(int devices, int cards) {
+  return Diagnosis{Code{'R', 37}, ""} << "the plan has " << devices << " devices, and this process sees " << cards
+                                      << (cards == 1 ? " card" : " cards")
+                                      << ". Fix: take a plan of as many devices, CudaOneCard, which puts all of them on one card, or look at "
+                                         "CUDA_VISIBLE_DEVICES.";
 }
 
 }  // namespace heddle::seams_room

@@ -50,11 +50,11 @@ template <class Mover> class Conducted {
     std::int64_t receive_start(int peer, float* target, std::int64_t elements) { return world_->transfer(rank_, peer, nullptr, target, elements); }
     void receive_wait(int peer, std::int64_t k) { world_->wait_transfer(rank_, peer, false, k); }
 
-    std::int64_t all_reduce_start(int group, float* data, std::int64_t elements) {
+    std::int64_t all_reduce_start(int group, float* data, std::int64_t elements, SumOrder = SumOrder::tree) {
       return world_->collect(Movement::all_reduce, rank_, group, data, data, elements);
     }
     void all_reduce_wait(int group, std::int64_t k) { world_->wait_collective(Movement::all_reduce, rank_, group, k); }
-    std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements) {
+    std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements, SumOrder = SumOrder::tree) {
       return world_->collect(Movement::reduce_scatter, rank_, group, whole, slice, elements);
     }
     void reduce_scatter_wait(int group, std::int64_t k) { world_->wait_collective(Movement::reduce_scatter, rank_, group, k); }

@@ -90,12 +90,12 @@ class Mpi final : private MpiResident {
   }
   void receive_wait(int peer, std::int64_t k) { wait_transfer(receives_, peer, k, false); }
 
-  std::int64_t all_reduce_start(int group, float* data, std::int64_t elements) {
+  std::int64_t all_reduce_start(int group, float* data, std::int64_t elements, SumOrder = SumOrder::tree) {
     groups_.check_collective(rank().value, group, elements);
     return start(Movement::all_reduce, group, data, data, elements);
   }
   void all_reduce_wait(int group, std::int64_t k) { wait(Movement::all_reduce, group, k); }
-  std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements) {
+  std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements, SumOrder = SumOrder::tree) {
     groups_.check_slices(rank().value, group, elements);
     return start(Movement::reduce_scatter, group, whole, slice, elements);
   }

@@ -35,9 +35,11 @@ class Solo {
     std::int64_t receive_start(int peer, float*, std::int64_t elements) { return no_peer(peer, elements); }
     void receive_wait(int peer, std::int64_t) { no_peer(peer, 0); }
 
-    std::int64_t all_reduce_start(int group, float* data, std::int64_t elements) { return start(Movement::all_reduce, group, data, data, elements); }
+    std::int64_t all_reduce_start(int group, float* data, std::int64_t elements, SumOrder = SumOrder::tree) {
+      return start(Movement::all_reduce, group, data, data, elements);
+    }
     void all_reduce_wait(int group, std::int64_t k) { wait(Movement::all_reduce, group, k); }
-    std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements) {
+    std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements, SumOrder = SumOrder::tree) {
       return start(Movement::reduce_scatter, group, whole, slice, elements);
     }
     void reduce_scatter_wait(int group, std::int64_t k) { wait(Movement::reduce_scatter, group, k); }

@@ -108,13 +108,13 @@ class Threads::Endpoint {
     close(receives_, peer, receive(peer, k));
   }
 
-  std::int64_t all_reduce_start(int group, float* data, std::int64_t elements) {
+  std::int64_t all_reduce_start(int group, float* data, std::int64_t elements, SumOrder = SumOrder::tree) {
     board().groups().check_collective(rank_, group, elements);
     return start(Movement::all_reduce, group, data, data, elements);
   }
   void all_reduce_wait(int group, std::int64_t k) { wait(Movement::all_reduce, group, k); }
 
-  std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements) {
+  std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements, SumOrder = SumOrder::tree) {
     board().groups().check_slices(rank_, group, elements);
     return start(Movement::reduce_scatter, group, whole, slice, elements);
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Collectives of a Program as data: what ranks sum or gather along an axis, for what, how much, from where to where.
 // Sees: mesh, plan/program/region.  Does not see: graph, policies, processes, threads.
-// In: numbers of the lowering.  Out: Collective, Address, SumOrder.
+// In: numbers of the lowering.  Out: Collective, Address.
 #pragma once
 
 #include <cstdint>
 
+#include "heddle/core/ring_volume.hpp"
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/plan/program/region.hpp"
 
@@ -14,9 +15,6 @@ namespace heddle::plan_room {
 /// What is done: a sum that every rank gets, a sum of which every rank gets a slice, slices that every rank gets whole.
 enum class CollectiveKind : std::uint8_t { all_reduce, reduce_scatter, all_gather };
 inline constexpr int collective_kinds = 3;
-
-/// In which order terms are added: along the fixed binary tree over the ranks, whose bits another layout has too, or in any.
-enum class SumOrder : std::uint8_t { any, tree };
 
 /// What it is done for.
 enum class Purpose : std::uint8_t {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Room: backend. A rank that has a card for itself: its queues, its end of NCCL, its steps.
+// Sees: backend/cuda_lanes, backend/cuda_steps, transport/nccl, run.  Does not see: plans as types, where other ranks live.
+// In: peers, a rank, the number of a card, an id of NCCL.  Out: RankOnCard.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <thread>
+
+#include "heddle/backend/cuda_card.hpp"
+#include "heddle/backend/cuda_device.hpp"
+#include "heddle/backend/cuda_lanes.hpp"
+#include "heddle/backend/cuda_steps.hpp"
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/units.hpp"
+#include "heddle/run/step_input.hpp"
+#include "heddle/transport/nccl.hpp"
+
+namespace heddle::backend_room {
+
+/// The rank of DataParallel<4> that has card 2, for one. All calls are of the thread that runs the rank.
+///
+/// Errors  R37 no such card; R01 a rank that is lost while this one waits; R14, R36
+/// Tested  backend/cuda_threads_test
+class RankOnCard {
+ public:
+  using Endpoint = NcclEndpoint<CardLanes>;
+
+  HEDDLE_COLD RankOnCard(NcclPeers& peers, int rank, int card, const CudaProductOptions& how, const ncclUniqueId& id)
+      : peers_(peers), rank_(rank), card_(card, how) {
+    card_.watch([this](Card::Clock::time_point begun) {
+      if (endpoint_) endpoint_->communicators().check();
+      peers_.pause(rank_, begun);
+    });
+    meet(id);
+  }
+  RankOnCard(const RankOnCard&) = delete;
+  RankOnCard& operator=(const RankOnCard&) = delete;
+  ~RankOnCard() {
+    if (peers_.lost().any())
+      drop();
+    else if (endpoint_)
+      endpoint_->communicators().retire();
+  }
+
+  /// On top of what a card itself takes: what comes of other ranks before it is summed.
+  [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) {
+    std::int64_t most = 0;
+    for (int own = 0; own < RankNeeds::most_groups; ++own)
+      if (needs.members[own] > 1) most = std::max(most, NcclPeers::parts_of(needs.elements[own], needs.members[own]));
+    return Bytes{most * 4};
+  }
+  [[nodiscard]] int card() const { return card_.number(); }
+  [[nodiscard]] Endpoint& endpoint() { return *endpoint_; }
+
+  /// A step or an evaluation, until the card has done it; see QueuedSteps.
+  template <class Executor> void step(Executor& executor, const StepInput& in) {
+    QueuedStep& step = steps_.of(in);
+    executor.begin(in);
+    executor.device().refuse_labels();
+    busy_ = true;
+    const auto queue = [&] {
+      step.of_ranks.resize(1);
+      step.of_ranks[0].clear();
+      executor.device().stage(step.of_ranks[0]);
+      executor.finish();
+      return true;
+    };
+    const auto refill = [&] {
+      for (const auto& fill : step.of_ranks[0].before) fill();
+      return true;
+    };
+    static_cast<void>(QueuedSteps::prepare(step, card_.stream(), queue, refill));
+    peers_.queued(rank_);
+    QueuedSteps::launch(step, card_.stream());
+    executor.replayed(0);  // if the card fails from here on, parameters are those of no step
+    card_.wait();
+    busy_ = false;
+    for (const auto& look : step.of_ranks[0].after) look();
+    executor.replayed(executor.device().reported());
+    step.queued = true;
+  }
+  /// Whether operations with other ranks may be under way.
+  [[nodiscard]] bool busy() const { return busy_; }
+  void forget() { steps_.forget(); }
+  /// This rank is lost, or another: what is queued ends, and then nothing of the card is read or written any more.
+  void drop() noexcept {
+    if (!endpoint_) return;
+    endpoint_->abort();
+    const Card::Clock::time_point end = Card::Clock::now() + std::chrono::seconds{10};
+    for (const cudaStream_t queue : {endpoint_->mover().queue(), card_.stream()})
+      while (cudaStreamQuery(queue) == cudaErrorNotReady && Card::Clock::now() < end) std::this_thread::yield();
+    steps_.forget();
+    busy_ = false;
+  }
+  [[nodiscard]] bool dropped() const { return !endpoint_ || endpoint_->communicators().aborted(); }
+  /// All ranks again, after drop() on each.
+  HEDDLE_COLD void meet(const ncclUniqueId& id) { endpoint_.emplace(peers_, rank_, CardLanes{card_, peers_.room_for_parts()}, id); }
+
+ private:
+  NcclPeers& peers_;
+  int rank_;
+  Card card_;
+  std::optional<Endpoint> endpoint_;  // executors have its address, which stays when ranks meet anew
+  QueuedSteps steps_;
+  bool busy_ = false;
+};
+
+}  // namespace heddle::backend_room

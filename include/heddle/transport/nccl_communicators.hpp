@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. The communicators of NCCL that one rank is in: one of all ranks, and one of each of its groups.
+// Sees: nccl.h, transport/groups, seams/error.  Does not see: memory of cards, queues, plans, how ranks find each other.
+// In: an id that all ranks have, groups, a rank.  Out: NcclCommunicators, refuse_nccl.
+#pragma once
+
+#include <nccl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "heddle/core/host_device.hpp"
+#include "heddle/seams/error.hpp"
+#include "heddle/transport/groups.hpp"
+
+namespace heddle::transport_room {
+
+/// R36: a call of NCCL has failed. `call` names it.
+[[noreturn]] HEDDLE_COLD inline void refuse_nccl(ncclResult_t result, const char* call) {
+  throw Error(Code{'R', 36}, std::string{call} + " failed: " + ncclGetErrorString(result) +
+                                 ". Fix: look at the first such sentence of any rank, and start with NCCL_DEBUG=WARN, which says more.");
+}
+inline void check_nccl(ncclResult_t result, const char* call) {
+  if (result != ncclSuccess) refuse_nccl(result, call);
+}
+
+/// Made eagerly and in one order on all ranks: first that of all ranks, then those of the groups, as many at once as have no rank in common. No call
+/// of them waits inside NCCL: between two looks pause(begun) is called, which throws if a rank is lost or if it waits for too long. Of the groups {0,
+/// 1}, {2, 3}, {0, 2}, {1, 3} rank 2 has three communicators, made by two splits of the first.
+///
+/// Errors  R36 what NCCL refuses; what pause throws. What is there then is aborted
+/// Tested  transport/nccl_cuda_test
+class NcclCommunicators {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// Whoever calls has chosen its card.
+  HEDDLE_COLD NcclCommunicators(const ncclUniqueId& id, const GroupsOfRanks& groups, int rank, std::function<void(Clock::time_point)> pause)
+      : NcclCommunicators(groups.count(), std::move(pause)) {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;  // a call that blocks waits for ever for a rank that fails before it comes
+    settle(all_, ncclCommInitRankConfig(&all_, groups.ranks(), id, rank, &config), "ncclCommInitRankConfig");
+    for (int first = 0; first < groups.count(); first = apart(groups, first)) split(groups, first, apart(groups, first), rank);
+  }
+  NcclCommunicators(const NcclCommunicators&) = delete;
+  NcclCommunicators& operator=(const NcclCommunicators&) = delete;
+  ~NcclCommunicators() { abort(); }
+
+  [[nodiscard]] ncclComm_t all() const { return all_; }
+  /// Null for a group that has no other member.
+  [[nodiscard]] ncclComm_t of_group(int group) const { return of_groups_[static_cast<std::size_t>(group)]; }
+
+  /// A call on a communicator, until it is with the queue that it was given.
+  void settle(const ncclComm_t& communicator, ncclResult_t result, const char* call) const {
+    const Clock::time_point begun = result == ncclInProgress ? Clock::now() : Clock::time_point{};
+    while (result == ncclInProgress) {
+      pause_(begun);
+      std::this_thread::yield();
+      if (communicator != nullptr) check_nccl(ncclCommGetAsyncError(communicator, &result), "ncclCommGetAsyncError");  // NCCL may still be making it
+    }
+    check_nccl(result, call);
+  }
+  /// Throws R36 if NCCL has found that a peer does not answer.
+  void check() const {
+    each([](ncclComm_t communicator) {
+      ncclResult_t state = ncclSuccess;
+      check_nccl(ncclCommGetAsyncError(communicator, &state), "ncclCommGetAsyncError");
+      if (state != ncclSuccess && state != ncclInProgress) refuse_nccl(state, "an operation that was queued");
+    });
+  }
+  /// What was queued ends, with numbers that mean nothing, and nothing is queued any more.
+  void abort() noexcept { end(ncclCommAbort); }
+  [[nodiscard]] bool aborted() const { return all_ == nullptr; }
+  /// All is done and no rank is lost: they go without being aborted.
+  void retire() noexcept { end(ncclCommDestroy); }
+
+ private:
+  NcclCommunicators(int groups, std::function<void(Clock::time_point)> pause)
+      : pause_(std::move(pause)), of_groups_(static_cast<std::size_t>(groups), nullptr) {}
+
+  template <class Use> void each(Use use) const {
+    if (all_ != nullptr) use(all_);
+    for (const ncclComm_t communicator : of_groups_)
+      if (communicator != nullptr) use(communicator);
+  }
+  /// That of all ranks first: a split that is under way belongs to it.
+  template <class End> void end(End end_one) noexcept {
+    each([&](ncclComm_t communicator) { static_cast<void>(end_one(communicator)); });
+    all_ = nullptr;
+    std::fill(of_groups_.begin(), of_groups_.end(), nullptr);
+  }
+  /// The first group from `first` on that has a rank in common with one of those between.
+  [[nodiscard]] static int apart(const GroupsOfRanks& groups, int first) {
+    std::vector<bool> taken(static_cast<std::size_t>(groups.ranks()), false);
+    for (int g = first; g < groups.count(); ++g)
+      for (int q = 0; q < groups.members(g); ++q) {
+        const auto member = static_cast<std::size_t>(groups.rank_at(g, q));
+        if (taken[member]) return g;
+        taken[member] = true;
+      }
+    return groups.count();
+  }
+  /// All ranks call it, also those that are in none of these groups.
+  void split(const GroupsOfRanks& groups, int first, int end, int rank) {
+    int own = first;
+    while (own < end && (groups.position(own, rank) < 0 || groups.members(own) == 1)) ++own;
+    const bool in_one = own < end;
+    ncclComm_t nothing = nullptr;
+    ncclComm_t& made = in_one ? of_groups_[static_cast<std::size_t>(own)] : nothing;
+    settle(all_, ncclCommSplit(all_, in_one ? own : NCCL_SPLIT_NOCOLOR, in_one ? groups.position(own, rank) : 0, &made, nullptr), "ncclCommSplit");
+    if (in_one) settle(made, ncclInProgress, "ncclCommSplit");
+  }
+
+  std::function<void(Clock::time_point)> pause_;
+  ncclComm_t all_ = nullptr;
+  std::vector<ncclComm_t> of_groups_;  // where NCCL itself writes them, so they stay where they are
+};
+
+}  // namespace heddle::transport_room

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// Plans whose devices are cards of one process, which the emulator stands for.
+#include "heddle/backend/cuda_threads.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/plans_on_cards.hpp"
+#include "cuda_emulator/cuda_emulator.hpp"
+#include "heddle/backend/cpu_threads.hpp"
+#include "heddle/backend/cuda_one_card.hpp"
+#include "heddle/heddle.hpp"
+#include "heddle/run/runner.hpp"
+
+using namespace heddle;
+using namespace plans_on_cards;
+
+namespace {
+
+template <class ThePlan, class Backend = CudaThreads> std::uint64_t hash_after(int steps) {
+  Trainer<ThePlan, Backend> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < steps; ++s) trainer.step(Rows(16, s).batch());
+  return trainer.parameter_hash();
+}
+using Staged = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
+
+}  // namespace
+
+TEST_CASE("under a Grain all layouts have one another's bits on cards of their own, and those of one card, emulated") {
+  const Cards cards{{.devices = 4}};
+  const std::uint64_t one_card = hash_after<Of<DataParallel<2>>, CudaOneCard>(4);
+  CHECK(hash_after<Of<DataParallel<2>>>(4) == one_card);
+  CHECK(hash_after<Of<DataParallel<4>>>(4) == one_card);
+  CHECK(hash_after<Of<Sharded<2>>>(4) == one_card);
+  CHECK(hash_after<Of<Single>>(4) == one_card);
+  CHECK(hash_after<Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>(4) == one_card);
+  CHECK(hash_after<Staged>(4) == one_card);
+}
+
+TEST_CASE("where a plan asks for no order NCCL adds in its own: its collectives run, and the losses are those of the host within rounding") {
+  const Cards cards{{.devices = 4}};
+  using Free = Plan<Net, CrossEntropy, AdamW, Batch<16>, Accumulate<2>, DataParallel<4>>;
+  static_assert(!is_reproducible<Free>);
+  Trainer<Free, CudaThreads> there{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Free, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
+  const long before = cuda_emulator::counts().collectives;
+  for (int s = 0; s < 4; ++s) CHECK(std::abs(there.step(Rows(16, s).batch()).loss.value() - here.step(Rows(16, s).batch()).loss.value()) < 1e-5F);
+  CHECK(cuda_emulator::counts().collectives - before == 4 * 2);  // the gradients and the loss, once a step
+  CHECK(std::abs(there.evaluate(Rows(37).batch()).loss - here.evaluate(Rows(37).batch()).loss) < 1e-5);
+}
+
+TEST_CASE("the third step of a kind is one launch of a graph on each card, NCCL in it, and allocates, describes and asks nothing") {
+  const Cards cards{{.devices = 4}};
+  Trainer<Staged, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 2; ++s) trainer.step(Rows(16, s).batch());
+  const cuda_emulator::Counts before = cuda_emulator::counts();
+  for (int s = 2; s < 5; ++s) trainer.step(Rows(16, s).batch());
+  const cuda_emulator::Counts after = cuda_emulator::counts();
+  CHECK(after.graph_launches - before.graph_launches == 3 * 4);
+  CHECK(after.allocations == before.allocations);
+  CHECK(after.descriptors == before.descriptors);
+  CHECK(after.heuristics == before.heuristics);
+  CHECK(after.collectives > before.collectives);
+  const std::uint64_t replayed = trainer.parameter_hash();
+  Trainer<Staged, CudaThreads> watched{{.learning_rate = 1e-2}, Seed{3}};
+  struct Silent : extending::Observer {
+  } silent;
+  watched.observe(&silent);  // each call is queued by itself
+  for (int s = 0; s < 5; ++s) watched.step(Rows(16, s).batch());
+  CHECK(watched.parameter_hash() == replayed);
+}
+
+TEST_CASE("a step on cards that clips, scales its loss or changes its learning rate has the numbers of the host") {
+  const Cards cards{{.devices = 2}};
+  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>, LossScaling>;
+  Trainer<Clipped, CudaThreads> there{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Clipped, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
+  there.clip().max_norm = here.clip().max_norm = 0.1;
+  for (int s = 0; s < 4; ++s) {
+    there.optimizer().learning_rate = here.optimizer().learning_rate = 1e-2 / (s + 1);
+    CHECK(std::abs(there.step(Rows(16, s).batch()).loss.value() - here.step(Rows(16, s).batch()).loss.value()) < 1e-5F);
+  }
+  CHECK(there.predict(Rows(5).inputs).size() == 50);
+  here.load(there);
+  CHECK(here.parameter_hash() == there.parameter_hash());
+}
+
+TEST_CASE("steps go on after a wrong label on cards: all of them find it before any has queued anything") {
+  const Cards cards{{.devices = 4}};
+  Trainer<Staged, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Staged, CpuThreads> host{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 4; ++s) {  // queued, captured, replayed
+    Rows wrong(16, s);
+    wrong.labels[11] = -1;
+    const long before = cuda_emulator::counts().kernels;
+    CHECK(said([&] { trainer.step(wrong.batch()); }).find("[heddle.D08] row 11 of the batch has label -1") != std::string::npos);
+    CHECK(cuda_emulator::counts().kernels == before);
+    CHECK_FALSE(trainer.interrupted());
+    CHECK(std::abs(trainer.step(Rows(16, s).batch()).loss.value() - host.step(Rows(16, s).batch()).loss.value()) < 1e-5F);
+  }
+}
+
+TEST_CASE("a loss that is not finite is told after a step on cards, which then says R04; an evaluation goes on") {
+  const Cards cards{{.devices = 2}};
+  Trainer<Of<DataParallel<2>>, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  Rows wrong(16);
+  wrong.inputs[33] = std::numeric_limits<float>::infinity();
+  CHECK(said([&] { (void)trainer.evaluate(wrong.batch()); }).find("[heddle.R02]") != std::string::npos);
+  CHECK_FALSE(trainer.interrupted());
+  CHECK(trainer.accuracy(Rows(8).batch()) >= 0);
+  CHECK(said([&] { trainer.step(wrong.batch()); }).find("the input has such a value in row 1, feature 13. The step was made before that was known") !=
+        std::string::npos);
+  CHECK(trainer.interrupted());
+}
+
+TEST_CASE("a rank that throws in the middle of an evaluation ends the wait of the others, whose cards meet anew") {
+  const Cards cards{{.devices = 4}};
+  Trainer<Staged, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  const std::uint64_t begun = trainer.parameter_hash();
+  struct Stops : extending::Observer {
+    int left = 3;
+    void started(const extending::Observation& at) override {
+      if (at.rank == Rank{2} && --left == 0) throw std::runtime_error("has seen enough");
+    }
+  } stops;
+  trainer.observe(&stops);
+  const std::string words = said([&] { (void)trainer.evaluate(Rows(16).batch()); });
+  CHECK(words.find("[heddle.R01] rank 2 was lost") == 0);
+  CHECK(words.find("the observer threw: has seen enough") != std::string::npos);
+  trainer.observe(nullptr);
+  CHECK_FALSE(trainer.interrupted());
+  CHECK(trainer.parameter_hash() == begun);
+  for (int s = 0; s < 4; ++s) trainer.step(Rows(16, s).batch());
+  CHECK(trainer.parameter_hash() == hash_after<Staged>(4));
+}
+
+TEST_CASE("a peer whose machine is gone, as NCCL says it, is one sentence, and the parameters are those of no step") {
+  const Cards cards{{.devices = 2}};
+  Trainer<Of<DataParallel<2>>, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
+  cuda_emulator::fail_communicators();
+  const std::string words = said([&] { trainer.step(Rows(16, 3).batch()); });
+  CHECK(words.find("remote process exited or there was a network error") != std::string::npos);
+  CHECK(trainer.interrupted());
+}
+
+TEST_CASE("R37: fewer cards than devices; R03: more processes than one; both before a card is touched") {
+  {
+    const Cards cards{{.devices = 1}};
+    CHECK(
+        said([] { Trainer<Of<DataParallel<2>>, CudaThreads>{{.learning_rate = 0.1}}; }) ==
+        "[heddle.R37] the plan has 2 devices, and this process sees 1 card. Fix: take a plan of as many devices, CudaOneCard, which puts all of them "
+        "on one card, or look at CUDA_VISIBLE_DEVICES.");
+    CHECK(cuda_emulator::counts().allocations == 0);
+  }
+  const Cards none{{.devices = 0}};
+  CHECK(said([] { Trainer<Of<DataParallel<2>>, CudaThreads>{{.learning_rate = 0.1}}; }).find("[heddle.R37] no card can be seen") == 0);
+  const auto two = [](const char* name) -> std::optional<std::string> {
+    return std::string_view{name} == "WORLD_SIZE" ? std::optional<std::string>{"2"} : std::nullopt;
+  };
+  CHECK(backend_room::RanksAsCards::refusal(4, two).sentence().view() ==
+        "[heddle.R03] WORLD_SIZE says 2 processes, but CudaThreads runs the 4 ranks of the plan on cards of one process. Fix: start one process, or "
+        "unset WORLD_SIZE.");
+}
+
+TEST_CASE("each call that fails once on one of two cards is one sentence, nothing hangs, and nothing is left alive") {
+  int found = 0;
+  for (long n = 1; n < 700; n += 11) {
+    const Cards cards{{.devices = 2}};
+    cuda_emulator::fail_call(n);
+    const std::string words = said([] {
+      Trainer<Of<DataParallel<2>>, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
+      for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
+    });
+    CAPTURE(n);
+    CAPTURE(cuda_emulator::failed_call());
+    CAPTURE(words);
+    const auto says = [&](const char* code) { return words.find(code) != std::string::npos; };
+    const bool told = says("[heddle.R36]") || says("[heddle.R14]") || says("[heddle.R37] no card can be seen");
+    const bool goes_back = cuda_emulator::failed_call() == "cudaSetDevice";  // to the card that the thread had before: whoever needs one says which
+    CHECK((told || goes_back || cuda_emulator::failed_call().empty()));
+    found += told ? 1 : 0;
+  }
+  CHECK(found > 40);
+}
+
+TEST_CASE("an inference runs on cards, and verify holds a plan there against one device of the host") {
+  const Cards cards{{.devices = 2}};
+  Trainer<Of<Single>, CpuThreads> host{{.learning_rate = 1e-2}, Seed{3}};
+  Runner<Inference<Net, Batch<8>, DataParallel<2>>, CudaThreads> runner;
+  runner.load(host);
+  const Rows rows(5);
+  const std::vector<float> there = runner.predict(rows.inputs), here = host.predict(rows.inputs);
+  REQUIRE(there.size() == here.size());
+  for (std::size_t i = 0; i < here.size(); ++i) CHECK(std::abs(there[i] - here[i]) < 1e-5F);
+  CHECK(verify<Of<TensorParallel<2>>, CudaThreads>(Rows(16).batch(), Seed{3}, 1e-4).text == "");
+}

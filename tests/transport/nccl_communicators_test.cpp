@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/transport/nccl_communicators.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cuda_emulator/cuda_emulator.hpp"
+#include "transport/nccl_ranks.hpp"
+
+using namespace heddle;
+using nccl_ranks::CurrentCard;
+using nccl_ranks::Workers;
+using transport_room::GroupsOfRanks;
+using transport_room::NcclCommunicators;
+
+TEST_CASE("each rank has a communicator of all and one of each of its groups, whose ranks are positions") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    cuda_emulator::reset({.seed = seed, .devices = 4});
+    const GroupsOfRanks groups(4, {{1, 0}, {2, 3}, {0, 2}, {1, 3}, {2}, {3, 1}});
+    const ncclUniqueId id = nccl_ranks::new_id();
+    std::array<std::unique_ptr<NcclCommunicators>, 4> made;
+    Workers workers(4);
+    workers.run([&](int rank) {
+      const CurrentCard here{rank};
+      made[static_cast<std::size_t>(rank)] = std::make_unique<NcclCommunicators>(id, groups, rank, [](auto) {});
+    });
+    workers.rethrow_first();
+    for (int rank = 0; rank < 4; ++rank) {
+      NcclCommunicators& of_rank = *made[static_cast<std::size_t>(rank)];
+      int all = 0, place = 0;
+      CHECK((ncclCommCount(of_rank.all(), &all) == ncclSuccess && all == 4));
+      CHECK((ncclCommUserRank(of_rank.all(), &place) == ncclSuccess && place == rank));
+      for (int g = 0; g < groups.count(); ++g) {
+        const ncclComm_t one = of_rank.of_group(g);
+        CHECK((one != nullptr) == (groups.position(g, rank) >= 0 && groups.members(g) > 1));
+        if (one == nullptr) continue;
+        CHECK((ncclCommCount(one, &all) == ncclSuccess && all == groups.members(g)));
+        CHECK((ncclCommUserRank(one, &place) == ncclSuccess && place == groups.position(g, rank)));
+      }
+      of_rank.check();
+      CHECK_FALSE(of_rank.aborted());
+    }
+    for (auto& one : made) one->retire();
+    CHECK(made[0]->aborted());
+    made = {};
+    CHECK(cuda_emulator::violations() == std::vector<std::string>{});
+    CHECK(cuda_emulator::alive() == "");
+  }
+}
+
+TEST_CASE("a rank that never comes ends the wait of the others, and what they had made is aborted") {
+  for (const int splits : {0, 1}) {  // before the first communicator, or in the middle of a split
+    cuda_emulator::reset({.devices = 2});
+    const GroupsOfRanks groups(2, {{0, 1}});
+    const ncclUniqueId id = nccl_ranks::new_id();
+    std::string said;
+    const auto late = std::make_shared<std::atomic<bool>>(false);
+    Workers workers(2);
+    workers.run([&](int rank) {
+      const CurrentCard here{rank};
+      if (rank == 1 && splits == 0) {
+        *late = true;
+        return;
+      }
+      if (rank == 1) {
+        const NcclCommunicators no_group(id, GroupsOfRanks(2, {}), 1, [](auto) {});
+        *late = true;
+        return;
+      }
+      try {
+        const NcclCommunicators all(id, groups, 0, [&](auto begun) {
+          if (*late && std::chrono::steady_clock::now() - begun > std::chrono::milliseconds{20}) throw std::runtime_error("late");
+        });
+      } catch (const std::runtime_error& error) {
+        said = error.what();
+      }
+    });
+    workers.rethrow_first();
+    CHECK(said == "late");
+    CHECK(cuda_emulator::violations() == std::vector<std::string>{});
+    CHECK(cuda_emulator::alive() == "");
+  }
+}
+
+TEST_CASE("what NCCL refuses is one sentence with the call, and a peer that is gone is found by looking") {
+  cuda_emulator::reset({.devices = 1});
+  const GroupsOfRanks alone(1, {});
+  const auto said = [](auto call) {
+    try {
+      call();
+    } catch (const HeddleError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  for (long n = 1; n < 4; ++n) {
+    cuda_emulator::fail_call(n);
+    const std::string sentence = said([&] { const NcclCommunicators all(nccl_ranks::new_id(), alone, 0, [](auto) {}); });
+    cuda_emulator::fail_call(0);
+    if (cuda_emulator::failed_call().empty()) break;
+    CHECK(sentence.find("[heddle.R36] " + cuda_emulator::failed_call() + " failed") == 0);
+    CHECK(sentence.find("NCCL_DEBUG=WARN") != std::string::npos);
+  }
+  {
+    const NcclCommunicators all(nccl_ranks::new_id(), alone, 0, [](auto) {});
+    all.check();
+    cuda_emulator::fail_communicators();
+    CHECK(said([&] { all.check(); }).find("[heddle.R36] an operation that was queued failed: remote process exited") == 0);
+  }
+  CHECK(cuda_emulator::alive() == "");
+}
