@@ -235,6 +235,44 @@ TEST_CASE("each call that fails once is one sentence, and nothing is left alive"
   }
 }
 
+TEST_CASE("norms, factors and overflows are decided on a card, so that steps that clip or scale are replayed as well") {
+  const Cards cards{{.devices = 2}};
+  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>, LossScaling>;
+  Trainer<Clipped, CudaOneCard> there{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Clipped, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
+  const long before = cuda_emulator::counts().graph_launches;
+  for (int s = 0; s < 8; ++s) {
+    there.clip().max_norm = here.clip().max_norm = s < 5 ? 0.1 : 0.4;
+    Rows rows(16, s);
+    for (float& x : rows.inputs) x *= s == 3 ? 1e36F : 1.0F;  // with the scale gradients overflow, and the step is left out
+    const StepResult on_cards = there.step(rows.batch()), on_host = here.step(rows.batch());
+    CHECK(on_cards.skipped == on_host.skipped);
+    CHECK(on_cards.skipped == (s == 3));
+    CHECK(there.loss_scale().scale() == here.loss_scale().scale());
+    if (!on_cards.skipped) CHECK(std::abs(on_cards.norm.value() - on_host.norm.value()) < 1e-4F * on_host.norm.value());
+  }
+  CHECK(cuda_emulator::counts().graph_launches - before == 7 * 1);
+  const std::vector<float> a = there.parameter("2.weight"), b = here.parameter("2.weight");
+  for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-4F);
+}
+
+TEST_CASE("a norm that is not finite holds the step on a card: it is told, no parameter has changed, and steps go on") {
+  const Cards cards{{.devices = 2}};
+  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>>;
+  Trainer<Clipped, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 4; ++s) {  // queued, captured, replayed
+    const std::uint64_t before = trainer.parameter_hash();
+    Rows wrong(16, s);
+    for (float& x : wrong.inputs) x *= 1e25F;  // losses stay finite, squares do not
+    const std::string words = said([&] { trainer.step(wrong.batch()); });
+    CHECK(words.find("[heddle.R02]") == 0);
+    CHECK_FALSE(trainer.interrupted());
+    CHECK(trainer.parameter_hash() == before);
+    trainer.step(Rows(16, s).batch());
+    CHECK(trainer.parameter_hash() != before);
+  }
+}
+
 TEST_CASE("an inference runs on the card, and verify holds a plan there against one device of the host") {
   const Cards card;
   Trainer<Of<Single>, CpuThreads> host{{.learning_rate = 1e-2}, Seed{3}};

@@ -37,7 +37,7 @@ TEST_CASE("ranks that were dropped meet anew, and their endpoints stay where the
     on_each([&](int rank, auto& on_card) {
       on_card = std::make_unique<RankOnCard>(peers, rank, rank, backend_room::CudaProductOptions{.workspace_bytes = 4096}, first);
     });
-    CHECK((ranks[1]->card() == 1 && !ranks[1]->dropped() && !ranks[1]->busy()));
+    CHECK((ranks[1]->card() == 1 && !ranks[1]->dropped() && ranks[1]->where() == RankOnCard::Where::begins));
     const std::array<RankOnCard::Endpoint*, 2> there{&ranks[0]->endpoint(), &ranks[1]->endpoint()};
     on_each([&](int rank, auto& on_card) {  // rank 1 comes to no sum, and rank 0 is in it until it is dropped
       if (rank == 1) return;

@@ -14,10 +14,9 @@ using backend_room::Card, backend_room::QueuedStep, backend_room::QueuedSteps, b
 
 namespace {
 
-const Program& program(bool clips = false) {
-  static Program plain, clipped;
-  clipped.clips = true;
-  return clips ? clipped : plain;
+const Program& program() {
+  static const Program plain;
+  return plain;
 }
 StepInput input(std::int64_t rows, bool reports = false) {
   StepInput in;
@@ -29,7 +28,7 @@ StepInput input(std::int64_t rows, bool reports = false) {
 
 }  // namespace
 
-TEST_CASE("steps are of one kind by Program, rows, report, targets and weights; four kinds are kept, and what the host decides about is one more") {
+TEST_CASE("steps are of one kind by Program, rows, report, targets and weights; four kinds are kept, and what is watched is one more") {
   QueuedSteps steps;
   QueuedStep* const first = &steps.of(input(16));
   CHECK(&steps.of(input(16)) == first);
@@ -47,12 +46,11 @@ TEST_CASE("steps are of one kind by Program, rows, report, targets and weights; 
   CHECK_FALSE(steps.of(input(8)).queued);
   CHECK_FALSE(steps.of(input(16, true)).queued);  // it made room, and is new
   CHECK(steps.of(input(16)).queued);
-  StepInput clips = input(16), watched = input(16);
-  clips.program = &program(true);
+  StepInput watched = input(16), also = input(8);
   extending::Observer observer;
-  watched.observer = &observer;
-  CHECK((steps.of(clips).decided && &steps.of(clips) == &steps.of(watched)));
-  CHECK_FALSE(steps.of(input(16)).decided);
+  watched.observer = also.observer = &observer;
+  CHECK((steps.of(watched).watched && &steps.of(watched) == &steps.of(also)));
+  CHECK_FALSE(steps.of(input(16)).watched);
   steps.forget();
   CHECK_FALSE(steps.of(input(16)).queued);
 }
@@ -90,9 +88,10 @@ TEST_CASE("the first of a kind is queued, the second captured, later ones replay
     CHECK(cuda_emulator::counts().graph_launches == 4);
     card.download(back.data(), to.get(), 16);
     CHECK(back == given);
-    StepInput decided = input(16);
-    decided.program = &program(true);
-    for (int i = 0; i < 3; ++i) run(decided);
+    StepInput watched = input(16);
+    extending::Observer observer;
+    watched.observer = &observer;
+    for (int i = 0; i < 3; ++i) run(watched);
     CHECK((queued == 5 && cuda_emulator::counts().graph_launches == 4));
   }
   CHECK(cuda_emulator::violations().empty());

@@ -1,65 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Plans on this card: each policy as logical devices against the same plan on threads of the host, and a step of GPT-2 small.
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <string>
 #include <vector>
 
-#include "heddle/backend/cpu_threads.hpp"
 #include "heddle/backend/cuda_one_card.hpp"
-#include "heddle/heddle.hpp"
+#include "plans.hpp"
 
-using namespace heddle;
+using namespace plans_on_cards;
 
 namespace {
-
-int wrong = 0;
-const char* verdict(bool holds) {
-  if (!holds) ++wrong;
-  return holds ? "yes" : "NO";
-}
-template <class Work> double seconds(Work work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-struct Block : Residual<LayerNorm<64>, Linear<64, 128>, GELU, Linear<128, 64>> {};
-struct Deep : Sequential<Linear<40, 64>, Repeat<4, Block>, Linear<64, 10>> {};
-template <class... Parts> using Of = Plan<Deep, CrossEntropy, AdamW, Batch<64>, Grain<8>, Parts...>;
-
-std::uint64_t hash_of_one = 0;
-
-/// Eight steps on the card and on the host. Under a Grain, replicas, slices and stages should have the bits of one device.
-template <class ThePlan> void row(const char* name, bool same_bits = true) {
-  try {
-    std::vector<float> x(64 * 40);
-    std::vector<std::int32_t> y(64);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>((37 * i) % 127) / 128.0F;
-    for (int i = 0; i < 64; ++i) y[static_cast<std::size_t>(i)] = (7 * i + 3) % 10;
-    Trainer<ThePlan, CudaOneCard> card{{.learning_rate = 1e-2}, Seed{3}};
-    Trainer<ThePlan, CpuThreads> host{{.learning_rate = 1e-2}, Seed{3}};
-    double far = 0;
-    for (int s = 0; s < 8; ++s) {
-      const float there = card.step(examples(x, y, 40)).loss.value(), here = host.step(examples(x, y, 40)).loss.value();
-      far = std::max(far, std::abs(static_cast<double>(there) - static_cast<double>(here)));
-    }
-    const std::uint64_t hash = card.parameter_hash();
-    if (hash_of_one == 0) hash_of_one = hash;
-    const double time = seconds([&] {
-      for (int s = 0; s < 50; ++s) card.step(examples(x, y, 40));
-    });
-    std::printf("| %s | %d | %.1e | %s | %s | %.0f |\n", name, devices<ThePlan>, far, verdict(far < 1e-3),
-                same_bits ? verdict(hash == hash_of_one) : "not promised", time / 50 * 1e6);
-  } catch (const std::exception& error) {
-    ++wrong;
-    std::printf("| %s | %d | %s | NO | | |\n", name, devices<ThePlan>, error.what());
-  }
-}
 
 struct GptAttention : Sequential<Named<"c_attn", Linear<768, 3 * 768>>, SelfAttention<Heads<12>, Causal>, Named<"c_proj", Linear<768, 768>>> {};
 struct GptFeed : Sequential<Named<"c_fc", Linear<768, 3072>>, GELUTanh, Named<"c_proj", Linear<3072, 768>>> {};
@@ -99,16 +51,16 @@ int main() {
   std::printf(
       "| plan on one card | logical devices | farthest loss in 8 steps | within 1e-3 | bits of one device | us a step "
       "|\n|---|---|---|---|---|---|\n");
-  row<Of<Single>>("Single");
-  row<Of<DataParallel<4>>>("DataParallel<4>");
-  row<Of<Sharded<4>>>("Sharded<4>");
-  row<Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>("Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>");
-  row<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>("Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>");
-  row<Of<Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, DataParallel<2>>>>("Pipeline<2> x DataParallel<2>");
-  row<Of<TensorParallel<2>>>("TensorParallel<2>", false);
-  row<Of<Hybrid<TensorParallel<2>, Sharded<2>>>>("TensorParallel<2> x Sharded<2>", false);
-  row<Of<DataParallel<2>, Clip<GlobalNorm>>>("DataParallel<2>, Clip<GlobalNorm>", false);
-  row<Of<DataParallel<2>, Mixed<BFloat16>>>("DataParallel<2>, Mixed<BFloat16>", false);
+  row<Of<Single>, CudaOneCard>("Single");
+  row<Of<DataParallel<4>>, CudaOneCard>("DataParallel<4>");
+  row<Of<Sharded<4>>, CudaOneCard>("Sharded<4>");
+  row<Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>, CudaOneCard>("Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>");
+  row<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>, CudaOneCard>("Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>");
+  row<Of<Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, DataParallel<2>>>, CudaOneCard>("Pipeline<2> x DataParallel<2>");
+  row<Of<TensorParallel<2>>, CudaOneCard>("TensorParallel<2>", false);
+  row<Of<Hybrid<TensorParallel<2>, Sharded<2>>>, CudaOneCard>("TensorParallel<2> x Sharded<2>", false);
+  row<Of<DataParallel<2>, Clip<GlobalNorm>>, CudaOneCard>("DataParallel<2>, Clip<GlobalNorm>", false);
+  row<Of<DataParallel<2>, Mixed<BFloat16>>, CudaOneCard>("DataParallel<2>, Mixed<BFloat16>", false);
   try {
     gpt();
   } catch (const std::exception& error) {

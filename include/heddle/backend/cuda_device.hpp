@@ -19,7 +19,10 @@ namespace heddle::backend_room {
 
 /// A rank on a card. Several of them share its queue, so what one has queued is there when another reads it: 4 ranks have 4 arenas and one queue.
 ///
-/// Errors  R14 if the card does not give the memory; R36; D08 a label that is no class; R02 a loss that is not finite, after the step
+/// Whether a gradient overflows, the norm and the factor of clipping are decided on the card, so that nothing waits for the host in a step.
+///
+/// Errors  R14 if the card does not give the memory; R36; D08 a label that is no class; R02 a loss that is not finite, after the step, and a norm or
+///         gradients that are not, of which nothing is stepped
 /// Tested  backend/cuda_device_test, equivalence/cuda_test
 class CudaDevice : public run_room::DeviceOf<CudaWork> {
  public:
@@ -30,6 +33,8 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   void begin(const StepInput& input) {
     DeviceOf::begin(input);
     work_.begin(input);
+    outcome_ = {};
+    sum_ = 0;
   }
   /// Of all rows, not those of this rank alone: where ranks do not see each other's queues a wrong label is one that all of them find, before any of
   /// them has queued anything.
@@ -43,41 +48,48 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
     }
   }
   /// Behind begin() and before anything else: what the step brings from the host.
-  void stage(HostPart& part) {
-    loss_ = 0;
-    work_.stage(part);
-  }
+  void stage(HostPart& part) { work_.stage(part); }
   [[nodiscard]] const StepInput& input() const { return *in_; }
-  /// What the list of this rank has reported, once the queue is done and the host has looked.
-  [[nodiscard]] float reported() const { return loss_; }
+  /// What the card has decided and reported, once the queue is done and the host has looked at what came back.
+  [[nodiscard]] const run_room::StepOutcome& outcome() const { return outcome_; }
+  /// Throws what is wrong with that. Errors  R02
+  void look() const {
+    const Program& p = *in_->program;
+    if (!is_finite(sum_)) refuse_loss(*in_, sum_, "all rows of a rank together");
+    if (outcome_.skipped && in_->loss_scale <= 1) run_room::refuse_overflow(*in_);
+    if (p.training && p.clips && !outcome_.skipped && !is_finite(outcome_.norm)) run_room::refuse_norm(*in_, outcome_.norm);
+  }
+  /// Decided on the card: to the host nothing overflows.
   [[nodiscard]] bool overflowed() {
-    float flag = 0;
-    download(&flag, tensors_.overflow_flag(), 1);
-    return flag > 0;
+    work_.take_overflow(tensors_.overflow_flag(), [this](bool overflows) {
+      if (overflows) outcome_.skipped = true, outcome_.stepped = false;
+    });
+    return false;
   }
+  /// Decided on the card: to the host the norm is 0, and its factor of clipping 1.
   [[nodiscard]] float norm() {
-    std::vector<float> squares(static_cast<std::size_t>(tensors_.program().unit_count));
-    download(squares.data(), tensors_.norms(), std::ssize(squares));
-    return FloatArithmetic::norm(squares.data(), static_cast<int>(squares.size()));
+    work_.take_norm(tensors_.norms(), tensors_.program().unit_count, [this](float norm) {
+      outcome_.norm = norm;
+      if (!is_finite(norm)) outcome_.stepped = false;
+    });
+    return 0;
   }
-  [[nodiscard]] static float clip_factor(float norm, double most) { return FloatArithmetic::clip_factor(norm, most); }
-  /// Known when the queue is done: see reported().
+  [[nodiscard]] static float clip_factor(float /*norm*/, double /*most*/) { return 1; }
+  /// Known when the queue is done: see outcome().
   [[nodiscard]] float loss_sum() {
-    work_.store(sum_of_losses(), 1, [this](const float* sum) { loss_ = *sum; });
+    work_.store(sum_of_losses(), 1, [this](const float* sum) { outcome_.loss = *sum; });
     return 0;
   }
   /// All is queued. Whether the loss of this rank is finite is seen when the queue is done.
   void end() {
     const bool has_loss = in_->targets != nullptr && (tensors_.program().training || in_->reporting);
-    if (has_loss && tensors_.role() == tensors_.program().loss_role())
-      work_.store(sum_of_losses(), 1, [this](const float* sum) {
-        if (!is_finite(*sum)) refuse_loss(*in_, *sum, "all rows of a rank together");
-      });
+    if (has_loss && tensors_.role() == tensors_.program().loss_role()) work_.store(sum_of_losses(), 1, [this](const float* sum) { sum_ = *sum; });
   }
 
  private:
   const TargetRanges& targets_;
-  float loss_ = 0;
+  run_room::StepOutcome outcome_;
+  float sum_ = 0;  // of the losses of this rank
 };
 
 static_assert(run_room::RankDevice<CudaDevice>);

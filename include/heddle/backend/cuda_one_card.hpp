@@ -136,11 +136,12 @@ class OneCardSession {
     } catch (const Error&) {
       errors_.front() = std::current_exception();
     }
-    for (auto& executor : executors) executor->replayed(0);
+    for (auto& executor : executors) executor->replayed({});
     if (failed()) return;
     on_each([&](std::size_t r) {
       for (const auto& at : step.of_ranks[r].after) at();
-      executors[r]->replayed(executors[r]->device().reported());
+      executors[r]->replayed(executors[r]->device().outcome());
+      executors[r]->device().look();
     });
   }
   template <class Job> void on_each(Job job) {

@@ -64,7 +64,7 @@ class RankOnCard {
     QueuedStep& step = steps_.of(in);
     executor.begin(in);
     executor.device().refuse_labels();
-    busy_ = true;
+    at_ = Where::busy;
     const auto queue = [&] {
       step.of_ranks.resize(1);
       step.of_ranks[0].clear();
@@ -79,15 +79,18 @@ class RankOnCard {
     static_cast<void>(QueuedSteps::prepare(step, card_.stream(), queue, refill));
     peers_.queued(rank_);
     QueuedSteps::launch(step, card_.stream());
-    executor.replayed(0);  // if the card fails from here on, parameters are those of no step
+    executor.replayed({});  // if the card fails from here on, parameters are those of no step
     card_.wait();
-    busy_ = false;
-    for (const auto& look : step.of_ranks[0].after) look();
-    executor.replayed(executor.device().reported());
+    at_ = Where::done;
+    for (const auto& at : step.of_ranks[0].after) at();
+    executor.replayed(executor.device().outcome());
     step.queued = true;
+    executor.device().look();
   }
-  /// Whether operations with other ranks may be under way.
-  [[nodiscard]] bool busy() const { return busy_; }
+  /// How far it is in a call: what it owes the others it has not begun, is at, or has done. Whoever throws when it is done keeps nobody waiting.
+  enum class Where : std::uint8_t { begins, busy, done };
+  [[nodiscard]] Where where() const { return at_; }
+  void begin_call() { at_ = Where::begins; }
   void forget() { steps_.forget(); }
   /// This rank is lost, or another: what is queued ends, and then nothing of the card is read or written any more.
   void drop() noexcept {
@@ -97,7 +100,7 @@ class RankOnCard {
     for (const cudaStream_t queue : {endpoint_->mover().queue(), card_.stream()})
       while (cudaStreamQuery(queue) == cudaErrorNotReady && Card::Clock::now() < end) std::this_thread::yield();
     steps_.forget();
-    busy_ = false;
+    at_ = Where::begins;
   }
   [[nodiscard]] bool dropped() const { return !endpoint_ || endpoint_->communicators().aborted(); }
   /// All ranks again, after drop() on each.
@@ -109,7 +112,7 @@ class RankOnCard {
   Card card_;
   std::optional<Endpoint> endpoint_;  // executors have its address, which stays when ranks meet anew
   QueuedSteps steps_;
-  bool busy_ = false;
+  Where at_ = Where::begins;
 };
 
 }  // namespace heddle::backend_room

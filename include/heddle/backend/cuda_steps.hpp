@@ -32,11 +32,10 @@ struct QueuedStep {
   RunnableGraph graph;
   std::vector<HostPart> of_ranks;
   bool queued = false;   ///< whole and once: pinned memory and plans of products are there, and a capture may take neither
-  bool decided = false;  ///< the host decides in its middle, so it is queued call by call each time
+  bool watched = false;  ///< by an observer, so it is queued call by call each time
 };
 
-/// The four kinds that were asked for last, and that of steps that the host decides about (a norm to clip by, a scale of the loss) or that are
-/// watched.
+/// The four kinds that were asked for last, and that of steps that an observer watches.
 ///
 /// Tested  backend/cuda_one_card_test, backend/cuda_threads_test
 class QueuedSteps {
@@ -45,8 +44,8 @@ class QueuedSteps {
 
   /// That which was asked for longest ago makes room.
   [[nodiscard]] QueuedStep& of(const StepInput& in) {
-    decided_.decided = true;
-    if (in.program->clips || in.program->scales_loss || in.observer != nullptr) return decided_;
+    watched_.watched = true;
+    if (in.observer != nullptr) return watched_;
     const QueuedStep::Kind kind{in.program, in.rows, in.reporting, in.targets != nullptr, in.class_weights != nullptr};
     const auto known = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) { return step->kind == kind; });
     if (known != steps_.end()) {
@@ -62,7 +61,7 @@ class QueuedSteps {
   /// them could; where one throws so does this. False where one could not.
   template <class Queue, class Refill> [[nodiscard]] static bool prepare(QueuedStep& step, cudaStream_t stream, Queue queue, Refill refill) {
     if (step.graph.get() != nullptr) return refill();
-    if (step.decided || !step.queued) return queue();
+    if (step.watched || !step.queued) return queue();
     bool refused = false;
     try {
       step.graph = captured(stream, [&] { refused = !queue(); });
@@ -79,12 +78,12 @@ class QueuedSteps {
   /// The ranks are made anew: what was captured is of those before.
   void forget() {
     steps_.clear();
-    decided_ = QueuedStep{};
+    watched_ = QueuedStep{};
   }
 
  private:
   std::vector<std::unique_ptr<QueuedStep>> steps_;
-  QueuedStep decided_;
+  QueuedStep watched_;
 };
 
 }  // namespace heddle::backend_room

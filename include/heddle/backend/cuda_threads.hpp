@@ -64,6 +64,7 @@ class CardThreadsSession {
   [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) { return Card::memory + RankOnCard::memory(needs); }
   template <class Job> void run(Job&& job) {
     workers_.run([&](int rank) {
+      if (at(rank) != nullptr) at(rank)->begin_call();
       std::optional<CurrentCard> here;
       or_lost(rank, [&] { here.emplace(rank); });  // the job says so itself
       job(rank);
@@ -86,10 +87,13 @@ class CardThreadsSession {
     return false;
   }
   [[nodiscard]] Endpoint& endpoint(Rank rank) { return at(rank.value)->endpoint(); }
-  /// On the thread of the rank: nothing of its card is read or written any more when this returns. What it has queued for others they do not get.
+  /// On the thread of the rank: nothing of its card is read or written any more when this returns. What it has queued for others they do not get,
+  /// unless its card has done all of the call.
   void give_up(Rank rank, const std::string& why) {
+    const RankOnCard* const there = at(rank.value).get();
+    if (there != nullptr && there->where() == RankOnCard::Where::done) return;
     peers_.lost().add(rank.value, why);
-    if (at(rank.value) != nullptr && at(rank.value)->busy()) at(rank.value)->drop();
+    if (there != nullptr && there->where() == RankOnCard::Where::busy) at(rank.value)->drop();
   }
   [[nodiscard]] static bool local(Rank) { return true; }
   [[nodiscard]] static bool first_process() { return true; }

@@ -71,6 +71,7 @@ class CudaWork {
       numbers.total_rows = static_cast<double>(in_->counted_rows());
       numbers.loss_scale = in_->loss_scale;
       numbers.max_value = static_cast<float>(in_->max_value);
+      numbers.max_norm = in_->max_norm;
       for (std::size_t k = 0; k < in_->counted.size() && k < std::size_t{CudaNumbers::most_losses}; ++k) numbers.counted[k] = in_->counted[k];
       std::memcpy(here, &numbers, sizeof numbers);
     });
@@ -158,11 +159,21 @@ class CudaWork {
     e.shared_bytes = warp_threads * sizeof(float);
     launch<Unscale>(card_.stream(), e, n, numbers(), values, flag);
   }
-  void clip(float* values, std::int64_t n, float factor) const { each<ClipAll>(n, factor, values); }
+  /// What the card decides by; see CudaNumbers. Both are asked for what they have decided when the queue is done.
+  template <class Use> void take_overflow(const float* flag, Use use) {
+    launch<TakeOverflow>(card_.stream(), {1, 32}, flag, numbers_.get());
+    store(&numbers_.get()->overflows, 1, [use](const float* overflows) { use(*overflows > 0); });
+  }
+  template <class Use> void take_norm(const float* squares, int units, Use use) {
+    launch<TakeNorm>(card_.stream(), {1, 32}, units, squares, numbers_.get());
+    store(&numbers_.get()->norm, 1, [use](const float* norm) { use(*norm); });
+  }
+  /// The factor is among the numbers of the step.
+  void clip(float* values, std::int64_t n, float /*factor*/) const { each<ClipAll>(n, numbers(), values); }
   /// The limit is among the numbers of the step.
   void clip_values(float* values, const float* /*parameters*/, std::int64_t n, float /*limit*/) const { each<ClipEach>(n, numbers(), values); }
   void fold(float* values, const float* sums, std::int64_t n, float momentum, std::int64_t counted) const {
-    each<FoldTracked>(n, momentum, static_cast<float>(1 / static_cast<double>(counted)), sums, values);
+    each<FoldTracked>(n, numbers(), momentum, static_cast<float>(1 / static_cast<double>(counted)), sums, values);
   }
   void step(const StepInput& in, int group, std::int64_t n, float* parameters, const float* gradients, float* const* states) const {
     kernels_.step(constants_.get() + static_cast<std::size_t>(group) * in.constants_bytes, {n, parameters, gradients, states, space()});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. A device: memory, workspace, kernels and all arithmetic of a step, as an object. What moves between devices is not its business.
 // Sees: plan/program, run/body_runner, run/rank_tensors, run/step_arithmetic.  Does not see: policies, threads, transports, any backend by name.
-// In: a Program, kernels, a rank.  Out: RankDevice, DeviceOf, HostDevice.
+// In: a Program, kernels, a rank.  Out: RankDevice, StepOutcome, DeviceOf, HostDevice.
 #pragma once
 
 #include <concepts>
@@ -61,6 +61,14 @@ concept RankDevice = requires(D& device, const StepInput& input, const Entry& en
   device.download(here, there, elements);
   { device.grain(place, elements, number) } -> std::same_as<std::vector<float>>;
   { device.first_row(number) } -> std::same_as<std::int64_t>;
+};
+
+/// What a device that decides by itself says of a step when its queue is done: of one with a loss of 2.3 whose gradients overflow {2.3, 0, false,
+/// true}.
+struct StepOutcome {
+  float loss = 0, norm = 0;
+  bool stepped = true;   ///< parameters may have changed
+  bool skipped = false;  ///< no rank has stepped, since a gradient overflowed on one of them
 };
 
 /// What devices have in common, whatever memory `Work` is at work in: where tensors lie, what entries of bodies do, the arithmetic of a step. How the

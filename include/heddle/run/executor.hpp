@@ -61,10 +61,12 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
     while (advance(Meeting::waits) != Progress::done) {
     }
   }
-  /// A device that queues a step or replays it knows at its end what is reported.
-  void replayed(float loss) {
-    stepped_ = p_->training && !skipped_;
-    loss_sum_ = loss;
+  /// A device that queues a step or replays it knows at its end what it has decided and what is reported.
+  void replayed(const StepOutcome& of_device) {
+    skipped_ = of_device.skipped;
+    stepped_ = p_->training && of_device.stepped;
+    loss_sum_ = of_device.loss;
+    if (stepped_) norm_ = of_device.norm;
   }
   /// What a rank that is kept waits for.
   [[nodiscard]] const Ticket& awaited() const { return awaited_; }
@@ -204,19 +206,16 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
   /// The slice of the first micro-batch arrives where the sum grows; those of later ones arrive elsewhere and are added to it.
   [[nodiscard]] bool adds(const Collective& c) const { return c.accumulates && walk_.micro_batch() > 0; }
 
-  /// The same on every rank. A smaller scale mends an overflow that the scale has made, and no other.
+  /// The same on every rank.
   void skip() {
     skipped_ = device_.overflowed();
-    if (skipped_ && in_->loss_scale <= 1)
-      throw NonFinite(in_->step, written({"gradients of step ", in_->step, " are not finite, and the loss scale is down to ",
-                                          short_number(static_cast<double>(in_->loss_scale))}));
+    if (skipped_ && in_->loss_scale <= 1) refuse_overflow(*in_);
   }
   /// The same on every rank: units are added in the order of the model.
   void clip() {
     if (skipped_) return;
     norm_ = device_.norm();
-    if (!is_finite(norm_))
-      throw NonFinite(in_->step, written({"the norm of the gradients of step ", in_->step, " is ", (is_nan(norm_) ? "NaN" : "infinite")}));
+    if (!is_finite(norm_)) refuse_norm(*in_, norm_);
     factor_ = device_.clip_factor(norm_, in_->max_norm);
   }
   void step(int bucket) {

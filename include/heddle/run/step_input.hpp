@@ -171,6 +171,14 @@ inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::spa
 /// R02: the sum of losses `of` some rows.
 ///
 /// Tested  run/body_runner_test, equivalence/non_finite_test
+/// A smaller scale mends an overflow that the scale has made, and no other.
+[[noreturn]] HEDDLE_COLD inline void refuse_overflow(const StepInput& in) {
+  throw NonFinite(in.step, written({"gradients of step ", in.step, " are not finite, and the loss scale is down to ",
+                                    short_number(static_cast<double>(in.loss_scale))}));
+}
+[[noreturn]] HEDDLE_COLD inline void refuse_norm(const StepInput& in, const float& norm) {
+  throw NonFinite(in.step, written({"the norm of the gradients of step ", in.step, " is ", (is_nan(norm) ? "NaN" : "infinite")}));
+}
 [[noreturn]] HEDDLE_COLD inline void refuse_loss(const StepInput& in, const float& sum, const std::string& of) {
   throw NonFinite(in.step, written({"the loss of step ", in.step, " is ", (is_nan(sum) ? "NaN" : "infinite"), " in ", of}));
 }

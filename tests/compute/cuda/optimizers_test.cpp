@@ -97,3 +97,33 @@ TEST_CASE("the constants are those of the card when a captured step is replayed"
     CHECK(equal_bits(made, Floats(n, wanted)));
   }
 }
+
+TEST_CASE("a step that holds changes neither parameters nor states") {
+  const Card card;
+  const std::size_t n = 48;
+  const Stream stream = make_stream();
+  const CardMemory<float> p = card_memory<float>(n, "p"), g = card_memory<float>(n, "g"), m = card_memory<float>(n, "m"),
+                          v = card_memory<float>(n, "v");
+  const CardMemory<AdamW::Constants> there = card_memory<AdamW::Constants>(1, "constants");
+  const CardMemory<CudaNumbers> numbers = card_memory<CudaNumbers>(1, "numbers");
+  const CudaQueue queue{stream.get(), nullptr, numbers.get()};
+  const Floats ones(n, 1.0F);
+  for (const auto* array : {&p, &g, &m, &v})
+    check_cuda(cudaMemcpyAsync(array->get(), ones.data(), n * sizeof(float), cudaMemcpyHostToDevice, stream.get()), "cudaMemcpyAsync");
+  const AdamW::Constants constants = AdamW::constants({.learning_rate = 0.1}, 1);
+  check_cuda(cudaMemcpyAsync(there.get(), &constants, sizeof constants, cudaMemcpyHostToDevice, stream.get()), "cudaMemcpyAsync");
+  float* const states[] = {m.get(), v.get()};
+  const StepCallIn<CudaMemory> call{static_cast<std::int64_t>(n), p.get(), g.get(), states, {&queue}};
+  for (const float holds : {1.0F, 0.0F}) {
+    CudaNumbers of_step;
+    of_step.holds = holds;
+    check_cuda(cudaMemcpyAsync(numbers.get(), &of_step, sizeof of_step, cudaMemcpyHostToDevice, stream.get()), "cudaMemcpyAsync");
+    OptimizerKernel<AdamW, CudaCompute>::step(there.get(), call);
+    for (const auto* array : {&p, &m, &v}) {
+      Floats made(n);
+      check_cuda(cudaMemcpyAsync(made.data(), array->get(), n * sizeof(float), cudaMemcpyDeviceToHost, stream.get()), "cudaMemcpyAsync");
+      wait_for(stream.get());
+      CHECK(equal_bits(made, ones) == (holds > 0 || array != &p));  // means of ones stay 1
+    }
+  }
+}

@@ -230,10 +230,19 @@ TEST_CASE("gradients are shrunk by a factor below 1 and stay otherwise; each alo
   CHECK(card.synchronize() == cudaSuccess);  // the kernels are queued elsewhere
   const CudaNumbers* const limit = numbers.get();
   const Numbers values = drawn(1000, 7);
+  const auto clipped = [&](const Numbers& given, float factor, float holds = 0) {
+    CudaNumbers of_factor;
+    of_factor.clip_factor = factor;
+    of_factor.holds = holds;
+    const auto there = card.up(std::vector<CudaNumbers>{of_factor});
+    CHECK(card.synchronize() == cudaSuccess);
+    return made<ClipAll>(given, static_cast<const CudaNumbers*>(there.get()));
+  };
   for (const float factor : {0.3F, 0.0F, 1.0F, 2.0F}) {
     Numbers wanted = values;
     FloatArithmetic::clip(wanted.data(), 1000, factor);
-    CHECK(equal_bits(made<ClipAll>(values, factor), wanted));
+    CHECK(equal_bits(clipped(values, factor), wanted));
+    CHECK(equal_bits(clipped(values, factor, 1), values));
   }
   Numbers wanted = values;
   FloatArithmetic::clip_values(wanted.data(), nullptr, 1000, 0.5F);
@@ -241,7 +250,33 @@ TEST_CASE("gradients are shrunk by a factor below 1 and stay otherwise; each alo
   const Numbers odd = made<ClipEach>({3, -4, 0.25F, infinite, -infinite, no_number, -0.0F}, limit);
   CHECK((odd[0] == 0.5F && odd[1] == -0.5F && odd[2] == 0.25F && odd[3] == 0.5F && odd[4] == -0.5F));
   CHECK((is_nan(odd[5]) && std::signbit(odd[6])));
-  CHECK(is_nan(made<ClipAll>({no_number}, 0.5F)[0]));
+  CHECK(is_nan(clipped({no_number}, 0.5F)[0]));
+}
+
+TEST_CASE("norm, factor and whether a step holds are decided on the card, with the bits of the host") {
+  const Card emulated;
+  const OneCard card;
+  const auto decided = [&](const Numbers& squares, double most, float flag) {
+    CudaNumbers given;
+    given.max_norm = most;
+    const auto numbers = card.up(std::vector<CudaNumbers>{given});
+    const auto there = card.up(squares), flags = card.up(Numbers{flag});
+    launch<TakeOverflow>(card.stream(), {1, 32}, static_cast<const float*>(flags.get()), numbers.get());
+    launch<TakeNorm>(card.stream(), {1, 32}, static_cast<int>(squares.size()), static_cast<const float*>(there.get()), numbers.get());
+    return card.down(numbers, 1)[0];
+  };
+  for (int seed = 1; seed <= 20; ++seed) {
+    Numbers squares = drawn(7, seed);
+    for (float& s : squares) s *= s;
+    for (const double most : {0.01, 0.5, 100.0}) {
+      const CudaNumbers numbers = decided(squares, most, 0);
+      const float norm = FloatArithmetic::norm(squares.data(), 7);
+      CHECK(equal_bits(Numbers{numbers.norm, numbers.clip_factor}, Numbers{norm, FloatArithmetic::clip_factor(norm, most)}));
+      CHECK((numbers.overflows == 0 && numbers.holds == 0));
+    }
+  }
+  CHECK((decided({1, 2}, 1, 3).overflows == 3 && decided({1, 2}, 1, 3).holds > 0));
+  for (const float odd : {infinite, no_number}) CHECK((decided({1, odd}, 1, 0).holds > 0 && decided({1, odd}, 1, 0).overflows == 0));
 }
 
 TEST_CASE("what is tracked goes its momentum of the way to the mean") {
@@ -253,10 +288,18 @@ TEST_CASE("what is tracked goes its momentum of the way to the mean") {
   const auto each = static_cast<float>(1 / 7.0);
   Numbers wanted = values;
   FloatArithmetic::fold(wanted.data(), sums.data(), 1000, 0.1F, 7);
-  const Numbers folded = made<FoldTracked>(values, 0.1F, each, static_cast<const float*>(there.get()));
+  const auto numbers = card.up(std::vector<CudaNumbers>(2));
+  CudaNumbers held;
+  held.holds = 1;
+  const auto holding = card.up(std::vector<CudaNumbers>{held});
+  CHECK(card.synchronize() == cudaSuccess);
+  const CudaNumbers* const goes = numbers.get();
+  const Numbers folded = made<FoldTracked>(values, goes, 0.1F, each, static_cast<const float*>(there.get()));
   for (std::size_t i = 0; i < values.size(); ++i)  // a compiler may fuse one product and the sum
     CHECK(std::abs(folded[i] - wanted[i]) <= 2 * 0x1p-24F * (std::abs(values[i]) + std::abs(sums[i])));
-  CHECK(equal_bits(made<FoldTracked>(values, 0.0F, each, static_cast<const float*>(there.get())), values));
+  CHECK(equal_bits(made<FoldTracked>(values, goes, 0.0F, each, static_cast<const float*>(there.get())), values));
+  CHECK(equal_bits(made<FoldTracked>(values, static_cast<const CudaNumbers*>(holding.get()), 0.1F, each, static_cast<const float*>(there.get())),
+                   values));
 }
 
 TEST_CASE("every bfloat16 is widened, and every sort of float rounded, to the bits of the host") {

@@ -13,16 +13,16 @@
 namespace heddle::compute_room {
 
 /// O::update of n elements, 16 bytes a thread; what an optimizer has no state for is null. The constants are read on the card: a step that was
-/// captured once is replayed with those of the step in hand.
+/// captured once is replayed with those of the step in hand. Nothing changes where the numbers of the step say so; they may be null.
 template <OptimizerDescription O> struct UpdateElements {
   static constexpr const char* name = "UpdateElements";
   static constexpr bool cooperative = false;
   static constexpr int each = Pack<float>::count;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const typename O::Constants* there, float* parameters, const float* gradients, float* firsts,
-                                float* seconds) const {
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const CudaNumbers* numbers, const typename O::Constants* there, float* parameters,
+                                const float* gradients, float* firsts, float* seconds) const {
     const std::int64_t i = first_of_thread<each>(b);
-    if (i >= n) return;
+    if (i >= n || (numbers != nullptr && numbers->holds > 0)) return;
     const typename O::Constants c = *there;
     FloatsOfThread<each> p;
     FloatsOfThread<each> g;
@@ -59,8 +59,8 @@ template <graph_room::OptimizerDescription O, std::derived_from<compute_room::Cu
     using K = compute_room::UpdateElements<O>;
     float* const first = O::states > 0 ? call.states[0] : nullptr;
     float* const second = O::states > 1 ? call.states[1] : nullptr;
-    compute_room::launch<K>(call.space.queue->stream, compute_room::extents_of(call.elements, K::each), call.elements, there, call.parameters,
-                            call.gradients, first, second);
+    compute_room::launch<K>(call.space.queue->stream, compute_room::extents_of(call.elements, K::each), call.elements, call.space.queue->numbers,
+                            there, call.parameters, call.gradients, first, second);
   }
 };
 

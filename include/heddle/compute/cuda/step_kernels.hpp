@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Kernels of a step that belong to no layer: sums over logical devices, squares, the loss scale, clipping, bfloat16, trees of losses.
 // Sees: compute/cuda/cuda, core.  Does not see: layers, policies, programs.
-// In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, Unscale, Scale, ClipAll, ClipEach, FoldTracked,
-// WidenAll, RoundAll, RoundFloats, launch_each.
+// In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, Unscale, Scale, TakeOverflow, TakeNorm, ClipAll, ClipEach,
+// FoldTracked, WidenAll, RoundAll, RoundFloats, launch_each.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "heddle/compute/cuda/block.hpp"
@@ -107,25 +108,53 @@ struct Scale {
   static constexpr const char* name = "Scale";
   HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, float* values) { values[i] *= numbers->loss_scale; }
 };
-/// Multiplies by the factor of clipping where that is below 1.
-struct ClipAll {
-  static constexpr const char* name = "ClipAll";
-  HEDDLE_DEVICE static void at(std::int64_t i, float factor, float* values) {
-    if (factor < 1) values[i] *= factor;
+/// Whether a gradient overflows, as the flag of all ranks says: then the step holds.
+struct TakeOverflow {
+  static constexpr const char* name = "TakeOverflow";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, const float* flag, CudaNumbers* numbers) const {
+    if (b.thread() != 0) return;
+    numbers->overflows = *flag;
+    if (*flag > 0) numbers->holds = 1;
   }
 };
-/// Takes each into -limit to limit; NaN stays.
+/// The norm of `count` units from the squares of each, in their order, and the factor that takes it to the largest that is wanted, with the bits of
+/// the host. A step whose norm is not finite holds.
+struct TakeNorm {
+  static constexpr const char* name = "TakeNorm";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, int count, const float* squares, CudaNumbers* numbers) const {
+    if (b.thread() != 0) return;
+    double sum = 0;
+    for (int u = 0; u < count; ++u) sum += static_cast<double>(squares[u]);
+    const auto norm = static_cast<float>(std::sqrt(sum));
+    const auto factor = static_cast<float>(numbers->max_norm / (static_cast<double>(norm) + 1e-6));
+    numbers->norm = norm;
+    numbers->clip_factor = factor < 1 ? factor : 1;
+    if (!is_finite(norm)) numbers->holds = 1;
+  }
+};
+/// Multiplies by the factor of clipping where that is below 1, unless the step holds.
+struct ClipAll {
+  static constexpr const char* name = "ClipAll";
+  HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, float* values) {
+    if (numbers->clip_factor < 1 && !(numbers->holds > 0)) values[i] *= numbers->clip_factor;
+  }
+};
+/// Takes each into -limit to limit, unless the step holds; NaN stays.
 struct ClipEach {
   static constexpr const char* name = "ClipEach";
   HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, float* values) {
+    if (numbers->holds > 0) return;
     const float limit = numbers->max_value;
     values[i] = values[i] > limit ? limit : values[i] < -limit ? -limit : values[i];
   }
 };
-/// Takes what is tracked `momentum` of the way to sums * each.
+/// Takes what is tracked `momentum` of the way to sums * each, unless the step holds.
 struct FoldTracked {
   static constexpr const char* name = "FoldTracked";
-  HEDDLE_DEVICE static void at(std::int64_t i, float momentum, float each, const float* sums, float* values) {
+  HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, float momentum, float each, const float* sums, float* values) {
+    if (numbers->holds > 0) return;
     values[i] = (1 - momentum) * values[i] + momentum * (sums[i] * each);
   }
 };
