@@ -35,7 +35,8 @@ TEST_CASE("ranks that were dropped meet anew, and their endpoints stay where the
     };
     const ncclUniqueId first = nccl_ranks::new_id();
     on_each([&](int rank, auto& on_card) {
-      on_card = std::make_unique<RankOnCard>(peers, rank, rank, backend_room::CudaProductOptions{.workspace_bytes = 4096}, first);
+      on_card = std::make_unique<RankOnCard>(peers, rank, rank, backend_room::CudaProductOptions{.workspace_bytes = 4096}, first,
+                                             backend_room::WaysToWait{[&peers, rank](auto begun) { peers.pause(rank, begun); }});
     });
     CHECK((ranks[1]->card() == 1 && !ranks[1]->dropped() && ranks[1]->where() == RankOnCard::Where::begins));
     const std::array<RankOnCard::Endpoint*, 2> there{&ranks[0]->endpoint(), &ranks[1]->endpoint()};

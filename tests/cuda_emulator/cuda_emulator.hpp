@@ -21,6 +21,7 @@ struct Options {
   bool one_collective = true;                        ///< a card runs one operation of NCCL at a time, as a full card may
   bool peers = true;                                 ///< cards may be allowed to read each other's memory
   int driver_version = 13000;                        ///< an older one is cudaErrorInsufficientDriver, 0 no driver at all
+  bool processes = false;                            ///< ranks of NCCL are processes of this machine; each has the same cards
   int algorithms = 8;                                ///< the most that the heuristic of cuBLASLt finds
 };
 

@@ -173,6 +173,11 @@ ncclResult_t ncclGetVersion(int* version) {
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return nccl_call(__func__, [&](Call&) {
     std::memset(id, 0, sizeof *id);
+    if (state().options.processes) {
+      const Folder folder = Folder::made();
+      std::memcpy(id->internal, folder.path().data(), std::min(folder.path().size(), sizeof id->internal - 1));
+      return ncclSuccess;
+    }
     const int number = ++state().numbers;
     std::memcpy(id->internal, &number, sizeof number);
     return ncclSuccess;
@@ -245,6 +250,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* result) {
   return nccl_call(__func__, [&](Call& call) {
     const std::shared_ptr<Communicator> communicator = communicator_of(handle);
     if (communicator == nullptr) return ncclInvalidArgument;
+    look_for_ranks(*communicator);
     if (state().communicators_fail) communicator->error = ncclRemoteError;
     if (communicator->error == ncclSuccess) communicator->error = communicator->clique->error;
     *result = communicator->error;

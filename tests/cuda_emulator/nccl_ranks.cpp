@@ -3,6 +3,7 @@
 #include "nccl_ranks.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 #include <tuple>
 
@@ -151,8 +152,62 @@ std::shared_ptr<Meeting> arrive(Meetings& all, long number, std::size_t place, s
   all.erase(number);
   return meeting;
 }
+std::size_t read_bytes(const Operation& operation, std::size_t ranks) {
+  return operation.source == nullptr ? 0 : operation.bytes() * (operation.kind == Operation::Kind::reduce_scatter ? ranks : 1);
+}
+std::string of_place(const std::string& name, std::size_t place) { return name + "." + std::to_string(place); }
+/// Where ranks are processes each puts its operation into the folder, with what is read of it.
+std::shared_ptr<Meeting> bring(const Communicator& communicator, const std::string& name, std::size_t place, std::size_t size,
+                               const Operation& operation) {
+  auto meeting = std::make_shared<Meeting>();
+  meeting->operations.resize(size);
+  meeting->arrived.resize(size);
+  meeting->missing = size;
+  meeting->operations[place] = operation;
+  meeting->name = name;
+  meeting->own = place;
+  const std::size_t bytes = read_bytes(operation, size);
+  std::vector<char> all(sizeof operation + bytes);
+  std::memcpy(all.data(), &operation, sizeof operation);
+  if (bytes > 0) touch_copy(all.data() + sizeof operation, operation.source, bytes);
+  communicator.clique->folder.put(of_place(name, place), all);
+  return meeting;
+}
+/// When all have come each process does it for all ranks, and keeps what its own gets.
+void meet_in_folder(Meeting& meeting, const Communicator& communicator) {
+  const Folder& folder = communicator.clique->folder;
+  const std::size_t size = meeting.operations.size();
+  for (std::size_t place = 0; place < size; ++place)
+    if (!folder.has(of_place(meeting.name, place))) return;
+  std::vector<std::vector<char>> brought(size), dropped(size);
+  for (std::size_t place = 0; place < size; ++place) {
+    brought[place] = folder.get(of_place(meeting.name, place));
+    meeting.arrived[place] = 1;
+    if (place == meeting.own) continue;
+    Operation& operation = meeting.operations[place];
+    std::memcpy(&operation, brought[place].data(), sizeof operation);
+    if (operation.source != nullptr) operation.source = brought[place].data() + sizeof operation;
+    dropped[place].resize(operation.bytes() * size);
+    if (operation.target != nullptr) operation.target = dropped[place].data();
+  }
+  if (mismatch(meeting, 0, meeting.own, communicator)) return;
+  Together(meeting).run();
+  meeting.done = true;
+  ++state().counts.collectives;
+}
 std::shared_ptr<Meeting> arrive(Communicator& communicator, const Operation& operation) {
   Clique& clique = *communicator.clique;
+  if (clique.folder.is()) {
+    const auto pair = [](int from, int to, long number) {
+      return "pair." + std::to_string(from) + "." + std::to_string(to) + "." + std::to_string(number);
+    };
+    if (operation.kind == Operation::Kind::send)
+      return bring(communicator, pair(communicator.rank, operation.peer, communicator.next_send[operation.peer]++), 0, 2, operation);
+    if (operation.kind == Operation::Kind::receive)
+      return bring(communicator, pair(operation.peer, communicator.rank, communicator.next_receive[operation.peer]++), 1, 2, operation);
+    return bring(communicator, "all." + std::to_string(communicator.next_collective++), static_cast<std::size_t>(communicator.rank),
+                 static_cast<std::size_t>(clique.ranks), operation);
+  }
   const std::pair<int, int> here{communicator.rank, operation.peer};
   if (operation.kind == Operation::Kind::send)
     return arrive(clique.pairs[here], communicator.next_send[operation.peer]++, 0, 2, operation, communicator);
@@ -168,6 +223,8 @@ class Waiting final : public Unfinished {
     meetings_.emplace_back(std::move(communicator), std::move(meeting));
   }
   bool finished() override {
+    for (const auto& [communicator, meeting] : meetings_)
+      if (!meeting->done && !meeting->name.empty() && !communicator->aborted) meet_in_folder(*meeting, *communicator);
     const bool all = std::all_of(meetings_.begin(), meetings_.end(), [](const auto& at) { return at.second->done || at.first->aborted; });
     if (!all) return false;
     for (const auto& at : meetings_) tsan::acquire(at.second.get());
@@ -205,6 +262,17 @@ std::size_t Operation::bytes() const {
 }
 
 std::shared_ptr<Communicator> join(const ncclUniqueId& id, int ranks, int rank, bool blocking) {
+  if (id.internal[0] == '/') {
+    auto made = std::make_shared<Communicator>();
+    made->clique = std::make_shared<Clique>();
+    made->clique->ranks = ranks;
+    made->clique->folder = Folder{id.internal};
+    made->clique->folder.put(of_place("rank", static_cast<std::size_t>(rank)), {static_cast<char>(current_device())});
+    made->rank = rank;
+    made->device = current_device();
+    made->blocking = blocking;
+    return made;
+  }
   std::shared_ptr<Clique>& clique = cliques()[std::string(id.internal, sizeof id.internal)];
   if (clique == nullptr) clique = std::make_shared<Clique>();
   clique->ranks = ranks;
@@ -220,8 +288,58 @@ std::shared_ptr<Communicator> join(const ncclUniqueId& id, int ranks, int rank, 
   made->blocking = blocking;
   return made;
 }
+void look_for_ranks(Communicator& communicator) {
+  Clique& all = *communicator.clique;
+  if (!all.folder.is()) return;
+  if (all.joined < all.ranks) {
+    all.joined = 0;
+    all.devices.clear();
+    for (int rank = 0; rank < all.ranks; ++rank) {
+      if (!all.folder.has(of_place("rank", static_cast<std::size_t>(rank)))) continue;
+      ++all.joined;
+      const int number = all.folder.get(of_place("rank", static_cast<std::size_t>(rank))).at(0);
+      if (!all.devices.insert(number).second) all.error = ncclInvalidUsage;  // all processes have the same cards
+    }
+  }
+  if (communicator.splitting == nullptr || communicator.splitting->done) return;
+  const std::string name = "split." + std::to_string(communicator.next_split - 1);
+  std::vector<std::tuple<int, int, int>> parts;  // color, key, rank
+  for (int rank = 0; rank < all.ranks; ++rank) {
+    if (!all.folder.has(of_place(name, static_cast<std::size_t>(rank)))) return;
+    const std::vector<char> asked = all.folder.get(of_place(name, static_cast<std::size_t>(rank)));
+    int numbers[2] = {};
+    std::memcpy(numbers, asked.data(), sizeof numbers);
+    parts.emplace_back(numbers[0], numbers[1], rank);
+  }
+  std::sort(parts.begin(), parts.end());
+  Split& split = *communicator.splitting;
+  Communicator& made = *split.parts.front().made;
+  made.clique->ranks = 0;
+  for (const auto& [color, key, rank] : parts) {
+    if (color != split.parts.front().color) continue;
+    if (rank == communicator.rank) made.rank = made.clique->ranks;
+    ++made.clique->ranks;
+  }
+  made.clique->joined = made.clique->ranks;
+  if (split.parts.front().color >= 0) made.clique->folder = Folder{all.folder.path() + "/" + name + "_" + std::to_string(split.parts.front().color)};
+  split.done = true;
+}
 std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int key) {
   Clique& all = *parent.clique;
+  if (all.folder.is()) {
+    const int asked[] = {color, key};
+    std::vector<char> bytes(sizeof asked);
+    std::memcpy(bytes.data(), asked, sizeof asked);
+    auto made = std::make_shared<Communicator>();
+    made->clique = std::make_shared<Clique>();
+    made->clique->ranks = 1;  // of which none is there yet
+    made->device = parent.device;
+    made->blocking = parent.blocking;
+    parent.splitting = std::make_shared<Split>();
+    parent.splitting->parts.push_back({color, key, parent.rank, made});
+    all.folder.put(of_place("split." + std::to_string(parent.next_split++), static_cast<std::size_t>(parent.rank)), bytes);
+    return made;
+  }
   std::shared_ptr<Split>& slot = all.splits[parent.next_split];
   if (slot == nullptr) slot = std::make_shared<Split>();
   const std::shared_ptr<Split> split = slot;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Room: tests. Ranks of NCCL that are threads of one process: who is in a communicator, and where its ranks meet.
 // Sees: state, work.  Does not see: the functions of NCCL's API.
-// In: operations of ranks.  Out: Operation, Communicator, Clique, Split, join, join_split, begin_operations, leave.
+// In: operations of ranks.  Out: Operation, Communicator, Clique, Split, join, join_split, look_for_ranks,
+// begin_operations, leave.
 #pragma once
 
 #include <nccl.h>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "nccl_processes.hpp"
 #include "work.hpp"
 
 namespace cuda_emulator {
@@ -39,7 +41,9 @@ struct Meeting {
   std::vector<char> arrived;
   std::size_t missing = 0;
   bool done = false;
-  bool lost = false;  // a rank that was there has aborted, so nobody gets on
+  bool lost = false;    // a rank that was there has aborted, so nobody gets on
+  std::string name{};   // of what ranks put into a folder, where they are processes
+  std::size_t own = 0;  // which of them is in this process
 };
 using Meetings = std::map<long, std::shared_ptr<Meeting>>;
 
@@ -64,6 +68,7 @@ struct Clique {
   Meetings collectives;
   std::map<std::pair<int, int>, Meetings> pairs;  // by sender and receiver
   std::map<long, std::shared_ptr<Split>> splits;  // those that are not done
+  Folder folder;                                  // of ranks that are processes
 };
 
 struct Communicator {
@@ -90,6 +95,8 @@ void leave(Communicator& communicator, bool aborts);
 /// Operations that one stream begins together; they end together.
 using RankOperation = std::pair<std::shared_ptr<Communicator>, Operation>;
 [[nodiscard]] std::shared_ptr<Unfinished> begin_operations(const std::vector<RankOperation>& operations);
+/// Whether all ranks of a communicator have come, where they are processes: asked again and again.
+void look_for_ranks(Communicator& communicator);
 /// What ranks that are gone have left.
 void forget_lost_ranks();
 

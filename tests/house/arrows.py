@@ -22,6 +22,8 @@ BELOW["proof"] = BELOW["run"] | {"run", "compute"}
 BELOW["backend"] = BELOW["report"] | {"report", "compute", "proof", "transport"}
 # A pairing sees one of each; what else lies in these rooms are their parts.
 BACKENDS = {"compute": {"eigen", "field", "cuda"}, "transport": {"solo", "threads", "mpi", "nccl"}}
+# Where NCCL moves between the cards of processes, MPI tells these what they must agree on.
+TWO_TRANSPORTS = {"backend/cuda_mpi.hpp": {"mpi", "nccl"}}
 FRONT_DOOR = BELOW["plan"] | {"plan", "cost", "run", "report"}
 
 # Folders of room plan -> folders that they may include; what lies beside the folders may include all of them. The checks never see the lowering.
@@ -164,7 +166,7 @@ def check(root):
     for header in sorted(name for name in includes if room_of(name) == "backend"):
         for room, names in BACKENDS.items():
             kinds = names & {target.split("/")[1].removesuffix(".hpp") for _, target in includes[header] if target.startswith(room + "/")}
-            if len(kinds) > 1:
+            if len(kinds) > 1 and kinds != TWO_TRANSPORTS.get(header):
                 yield f"{header}: a pairing sees one {room}, not {sorted(kinds)}"
 
 

@@ -47,7 +47,7 @@ inline ncclUniqueId new_id() {
 class OnHost {
  public:
   OnHost(Card& card, NcclPeers& peers, int rank, const ncclUniqueId& id)
-      : card_(card), endpoint_(peers, rank, CardLanes{card, peers.room_for_parts()}, id) {}
+      : card_(card), endpoint_(peers, rank, CardLanes{card, peers.room_for_parts()}, id, [&peers, rank](auto begun) { peers.pause(rank, begun); }) {}
 
   std::int64_t send_start(int peer, const float* source, std::int64_t n) {
     Piece piece = up(source, n);
@@ -178,7 +178,6 @@ class World {
       const CurrentCard here{rank};
       const auto r = static_cast<std::size_t>(rank);
       cards_[r] = std::make_unique<Card>(rank);
-      cards_[r]->watch([this, rank](Card::Clock::time_point begun) { peers_.pause(rank, begun); });
       ends_[r] = std::make_unique<OnHost>(*cards_[r], peers_, rank, id);
       ends_[r]->groups_ = &peers_.groups();
     });

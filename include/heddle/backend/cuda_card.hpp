@@ -7,13 +7,11 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -123,16 +121,15 @@ class Card {
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
   [[nodiscard]] CudaProducts& products() { return *products_; }
   [[nodiscard]] int number() const { return number_; }
-  using Clock = std::chrono::steady_clock;
-  /// Until the queue is empty, or until watch(begun) throws: what is called meanwhile, again and again, where other ranks may be lost.
+  /// Until the queue is empty, as wait_by() has said.
   void wait() {
-    if (!watch_) return wait_for(stream());
-    wait_for(stream(), [this, begun = Clock::now()] {
-      watch_(begun);
-      std::this_thread::yield();
-    });
+    if (wait_)
+      wait_();
+    else
+      wait_for(stream());
   }
-  void watch(std::function<void(Clock::time_point)> watch) { watch_ = std::move(watch); }
+  /// For a card whose queue waits for other ranks, which may be lost: `wait` throws then.
+  void wait_by(std::function<void()> wait) { wait_ = std::move(wait); }
   // Several threads may read parameters at once: each has its turn.
   void download(void* here, const void* there, std::size_t bytes) {
     through_pinned(bytes, [&](void* room) {
@@ -161,7 +158,7 @@ class Card {
   int number_;
   Stream stream_;
   std::unique_ptr<CudaProducts> products_;
-  std::function<void(Clock::time_point)> watch_;
+  std::function<void()> wait_;
   std::mutex mutex_;
   PinnedPieces pinned_;  // of one copy at a time
 };

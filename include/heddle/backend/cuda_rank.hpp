@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. A rank that has a card for itself: its queues, its end of NCCL, its steps.
 // Sees: backend/cuda_lanes, backend/cuda_steps, transport/nccl, run.  Does not see: plans as types, where other ranks live.
-// In: peers, a rank, the number of a card, an id of NCCL.  Out: RankOnCard.
+// In: peers, a rank, the number of a card, an id of NCCL.  Out: RankOnCard, WaysToWait.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "heddle/backend/cuda_card.hpp"
 #include "heddle/backend/cuda_device.hpp"
@@ -24,20 +26,26 @@
 
 namespace heddle::backend_room {
 
+/// How a rank waits where others may be lost: pause(begun) between two looks at what it has begun then, and `wait` until its queue is empty. Both
+/// throw where a rank is lost. Without a `wait` the queue is looked at with pause() in between.
+struct WaysToWait {
+  using Clock = std::chrono::steady_clock;
+  std::function<void(Clock::time_point)> pause;
+  std::function<void()> wait{};
+};
+
 /// The rank of DataParallel<4> that has card 2, for one. All calls are of the thread that runs the rank.
 ///
 /// Errors  R37 no such card; R01 a rank that is lost while this one waits; R14, R36
-/// Tested  backend/cuda_threads_test
+/// Tested  backend/cuda_rank_test, backend/cuda_threads_test, backend/cuda_mpi_test
 class RankOnCard {
  public:
   using Endpoint = NcclEndpoint<CardLanes>;
+  using Clock = WaysToWait::Clock;
 
-  HEDDLE_COLD RankOnCard(NcclPeers& peers, int rank, int card, const CudaProductOptions& how, const ncclUniqueId& id)
-      : peers_(peers), rank_(rank), card_(card, how) {
-    card_.watch([this](Card::Clock::time_point begun) {
-      if (endpoint_) endpoint_->communicators().check();
-      peers_.pause(rank_, begun);
-    });
+  HEDDLE_COLD RankOnCard(NcclPeers& peers, int rank, int card, const CudaProductOptions& how, const ncclUniqueId& id, WaysToWait waits)
+      : peers_(peers), rank_(rank), card_(card, how), waits_(std::move(waits)) {
+    card_.wait_by(waits_.wait ? waits_.wait : std::function<void()>{[this] { wait_in_turn(); }});
     meet(id);
   }
   RankOnCard(const RankOnCard&) = delete;
@@ -57,6 +65,13 @@ class RankOnCard {
     return Bytes{most * 4};
   }
   [[nodiscard]] int card() const { return card_.number(); }
+  /// Whether its queue is empty. Errors  R36, also what NCCL has found
+  [[nodiscard]] bool is_done() const {
+    const cudaError_t e = cudaStreamQuery(card_.stream());
+    if (e != cudaSuccess && e != cudaErrorNotReady) compute_room::refuse_cuda(e, "cudaStreamQuery");
+    if (endpoint_) endpoint_->communicators().check();
+    return e == cudaSuccess;
+  }
   [[nodiscard]] Endpoint& endpoint() { return *endpoint_; }
 
   /// A step or an evaluation, until the card has done it; see QueuedSteps.
@@ -96,20 +111,25 @@ class RankOnCard {
   void drop() noexcept {
     if (!endpoint_) return;
     endpoint_->abort();
-    const Card::Clock::time_point end = Card::Clock::now() + std::chrono::seconds{10};
+    const Clock::time_point end = Clock::now() + std::chrono::seconds{10};
     for (const cudaStream_t queue : {endpoint_->mover().queue(), card_.stream()})
-      while (cudaStreamQuery(queue) == cudaErrorNotReady && Card::Clock::now() < end) std::this_thread::yield();
+      while (cudaStreamQuery(queue) == cudaErrorNotReady && Clock::now() < end) std::this_thread::yield();
     steps_.forget();
     at_ = Where::begins;
   }
   [[nodiscard]] bool dropped() const { return !endpoint_ || endpoint_->communicators().aborted(); }
   /// All ranks again, after drop() on each.
-  HEDDLE_COLD void meet(const ncclUniqueId& id) { endpoint_.emplace(peers_, rank_, CardLanes{card_, peers_.room_for_parts()}, id); }
+  HEDDLE_COLD void meet(const ncclUniqueId& id) { endpoint_.emplace(peers_, rank_, CardLanes{card_, peers_.room_for_parts()}, id, waits_.pause); }
 
  private:
+  void wait_in_turn() {
+    for (const Clock::time_point begun = Clock::now(); !is_done(); std::this_thread::yield()) waits_.pause(begun);
+  }
+
   NcclPeers& peers_;
   int rank_;
   Card card_;
+  WaysToWait waits_;
   std::optional<Endpoint> endpoint_;  // executors have its address, which stays when ranks meet anew
   QueuedSteps steps_;
   Where at_ = Where::begins;

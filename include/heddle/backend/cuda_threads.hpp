@@ -56,7 +56,10 @@ class CardThreadsSession {
         peers_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements, nullptr}, deadline),
         workers_(sound(needs)), errors_(static_cast<std::size_t>(needs.ranks)), ranks_(static_cast<std::size_t>(needs.ranks)) {
     const ncclUniqueId id = new_id();
-    on_each([&](int rank) { at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, CudaProductOptions{.usual_rows = usual_rows_}, id); });
+    on_each([&](int rank) {
+      at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, CudaProductOptions{.usual_rows = usual_rows_}, id,
+                                              WaysToWait{[this, rank](WaysToWait::Clock::time_point begun) { peers_.pause(rank, begun); }});
+    });
     rethrow_cause();
   }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -44,9 +45,9 @@ namespace heddle::transport_room {
 /// Tested  transport/nccl_cuda_test, backend/cuda_threads_test
 template <class Lanes> class NcclEndpoint {
  public:
-  HEDDLE_COLD NcclEndpoint(NcclPeers& peers, int rank, Lanes lanes, const ncclUniqueId& id)
-      : peers_(peers), rank_(rank), lanes_(std::move(lanes)),
-        communicators_(id, peers.groups(), rank, [&peers, rank](NcclPeers::Clock::time_point begun) { peers.pause(rank, begun); }),
+  /// pause(begun) is called between two looks at NCCL; see NcclCommunicators.
+  HEDDLE_COLD NcclEndpoint(NcclPeers& peers, int rank, Lanes lanes, const ncclUniqueId& id, std::function<void(NcclPeers::Clock::time_point)> pause)
+      : peers_(peers), rank_(rank), lanes_(std::move(lanes)), communicators_(id, peers.groups(), rank, std::move(pause)),
         sends_(channels(peers.groups().ranks(), peers.limits().transfers)), receives_(channels(peers.groups().ranks(), peers.limits().transfers)),
         collectives_(channels(peers.groups().count(), peers.limits().reductions)) {}
 

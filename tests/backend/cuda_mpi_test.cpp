@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Plans with one process for each card, which the emulator stands for: ranks of NCCL that are processes meet in a folder.
+#include "heddle/backend/cuda_mpi.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/plans_on_cards.hpp"
+#include "cuda_emulator/cuda_emulator.hpp"
+#include "heddle/backend/cpu_threads.hpp"
+#include "heddle/backend/cuda_threads.hpp"
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+using namespace plans_on_cards;
+
+namespace {
+
+const cuda_emulator::Options four_cards{.devices = 4, .deadline_s = 100, .processes = true};
+
+int own_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MpiProcess::instance().world(), &rank);
+  return rank;
+}
+template <class ThePlan, class Backend> std::uint64_t hash_after(int steps) {
+  Trainer<ThePlan, Backend> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < steps; ++s) trainer.step(Rows(16, s).batch());
+  return trainer.parameter_hash();
+}
+using Staged = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
+
+}  // namespace
+
+TEST_CASE("four processes, a card each: the bits of four threads of one process, in every policy, and steps are replayed") {
+  std::uint64_t threads = 0;
+  {
+    const Cards cards{{.devices = 4}};
+    threads = hash_after<Of<DataParallel<4>>, CudaThreads>(4);
+  }
+  const Cards cards{four_cards};
+  CHECK(hash_after<Of<DataParallel<4>>, CudaMpi>(4) == threads);
+  const long before = cuda_emulator::counts().graph_launches;
+  CHECK(hash_after<Staged, CudaMpi>(4) == threads);
+  CHECK(cuda_emulator::counts().graph_launches - before == 3);
+  CHECK(hash_after<Of<Sharded<4>>, CudaMpi>(4) == threads);
+}
+
+TEST_CASE("losses, outputs and parameters are told to every process") {
+  const Cards cards{four_cards};
+  Trainer<Of<Hybrid<TensorParallel<2>, DataParallel<2>>>, CudaMpi> there{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Of<Hybrid<TensorParallel<2>, DataParallel<2>>>, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 4; ++s) CHECK(std::abs(there.step(Rows(16, s).batch()).loss.value() - here.step(Rows(16, s).batch()).loss.value()) < 1e-5F);
+  const std::vector<float> a = there.predict(Rows(7).inputs), b = here.predict(Rows(7).inputs);
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-4F);
+  CHECK(std::abs(there.evaluate(Rows(37).batch()).loss - here.evaluate(Rows(37).batch()).loss) < 1e-5);
+  CHECK(there.parameter("2.weight").size() == 160);
+}
+
+TEST_CASE("R37: processes that share a card are named in all of them, and so is one that finds none") {
+  {
+    const Cards cards{{.devices = 1, .deadline_s = 100, .processes = true}};
+    const std::string words = said([] { Trainer<Of<DataParallel<4>>, CudaMpi>{{.learning_rate = 0.1}}; });
+    CHECK(words.find("[heddle.R37] ranks 0 and 1 are both on card 0000:10:00.0 of machine ") == 0);
+    CHECK(words.find("show each of them another card with CUDA_VISIBLE_DEVICES") != std::string::npos);
+  }
+  const Cards cards{{.devices = 3, .deadline_s = 100, .processes = true}};
+  CHECK(said([] { Trainer<Of<DataParallel<4>>, CudaMpi>{{.learning_rate = 0.1}}; }) ==
+        "[heddle.R37] rank 3 is process 3 of its machine, counted from 0, and sees 3 cards. Fix: start as many processes on each machine as it has "
+        "cards, or look at CUDA_VISIBLE_DEVICES.");
+}
+
+TEST_CASE("processes that give batches of other sizes are told so before anything is queued") {
+  const Cards cards{four_cards};
+  Trainer<Of<DataParallel<4>>, CudaMpi> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  trainer.step(Rows(16).batch());
+  const long before = cuda_emulator::counts().kernels;
+  CHECK(said([&] { trainer.step(Rows(own_rank() == 2 ? 12 : 16).batch()); }).find("[heddle.T10]") == 0);
+  CHECK(cuda_emulator::counts().kernels == before);
+}
+
+TEST_CASE("a process that throws in a step is told to the others, which wait for their cards") {
+  const Cards cards{four_cards};
+  Trainer<Of<DataParallel<4>>, CudaMpi> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
+  if (own_rank() == 1) cuda_emulator::fail_call(3);
+  const std::string words = said([&] { trainer.step(Rows(16, 3).batch()); });
+  CHECK(words.find(own_rank() == 1 ? "[heddle.R36]" : "[heddle.R01] rank 1 was lost") == 0);
+  CHECK(trainer.interrupted());
+}
