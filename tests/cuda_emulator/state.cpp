@@ -3,6 +3,7 @@
 #include "state.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 #include <utility>
 
@@ -35,6 +36,15 @@ void make_cards(State& all) {
     for (int i = 0; i < identities_of_device; ++i) card.identities.push_back(tsan::create());
     all.devices.push_back(card);
   }
+}
+/// Of a program that never asks for cards itself, as an example: so many as HEDDLE_EMULATED_CARDS says, and ranks of NCCL that are processes where
+/// HEDDLE_EMULATED_PROCESSES is set.
+Options options_of_process() {
+  Options options;
+  if (const char* const cards = std::getenv("HEDDLE_EMULATED_CARDS")) options.devices = std::atoi(cards);
+  options.processes = std::getenv("HEDDLE_EMULATED_PROCESSES") != nullptr;
+  options.deadline_s = 100;
+  return options;
 }
 void reset_locked(State& all, const Options& options) {
   all.there = true;
@@ -74,7 +84,7 @@ double chance() { return std::uniform_real_distribution<>(0, 1)(state().random);
 
 Call::Call(const char* name, Kind kind) : lock(state().mutex) {
   State& all = state();
-  if (!all.there) reset_locked(all, {});
+  if (!all.there) reset_locked(all, options_of_process());
   watch_for_traps();
   ++all.counts.calls;
   if (kind == Kind::release) return;

@@ -14,6 +14,9 @@ import house
 EIGEN = "/usr/include/eigen3"
 MOST_LINES = 40
 BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /usr/include/eigen3 )?(\S+)( -pthread)? -o (\w+) && (mpirun -np \d )?\./(\w+)")
+# Of a program for cards: -lnccl where several are joined, and what the compiler of MPI says where processes are.
+BUILD_FOR_CARDS = re.compile(r"// Build: nvcc -std=c\+\+20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 (?:\$\(mpicxx --showme:compile\) )?(\S+) "
+                             r"(?:\$\(mpicxx --showme:link \| sed 's/-Wl,/-Xlinker /g'\) )?-lcublasLt (?:-lnccl )?-o (\w+) && (?:mpirun -np \d )?\./(\w+)")
 BY_HAND = ("examples/by_hand/data_parallel_mpi.cpp", "examples/by_subject/replicate_scatter_gather.cpp")  # they show what it takes without Heddle
 REFUSAL = re.compile(r"^// Refused: using Bad = (.*);\n// Says: (.*(?:\n// .*)*)\n", re.M)
 
@@ -37,6 +40,15 @@ def faults_of(name, text):
             yield f"{name}: it has {len(lines)} lines, a numbered example has at most {MOST_LINES}"
         if len(REFUSAL.findall(text)) != 1:
             yield f"{name}: it does not show one refused variant. Fix: write // Refused: using Bad = ...; and below it // Says: [heddle.B01] ..."
+
+
+def faults_for_cards(name, text):
+    build = BUILD_FOR_CARDS.match(text.partition("\n")[2].replace("\n// ", " "))  # it may go on in the next line
+    if not build or build.group(1) != name or build.group(2) != build.group(3):
+        program = pathlib.Path(name).stem
+        yield f"{name}: it does not say from its second line on how it is built and run. Fix: write // Build: nvcc -std=c++20 -O2 -arch=sm_90 ... {name} -lcublasLt -o {program} && ./{program}"
+    if "return run_main([" not in text:
+        yield f"{name}: what it throws or cannot print has no sentence. Fix: let main return run_main([] {{ ... }})"
 
 
 def source_of(variants):
@@ -75,6 +87,8 @@ def check(root):
         yield from faults_of(name, text)
         if name.startswith("examples/0"):
             variants += [(name, bad, says.replace("\n// ", " ")) for bad, says in REFUSAL.findall(text)]
+    for path in sorted((root / "examples").rglob("*.cu")):
+        yield from faults_for_cards(str(path.relative_to(root)), path.read_text())
     if variants:
         yield from misquoted(root, variants)
     print(f"{len(variants)} refused variants compared")
@@ -94,5 +108,8 @@ REFUSED = {
     "does not say how it is built and run": {"examples/by_hand/b.cpp": "// SPDX-License-Identifier: MIT\nint main() {}\n"},
     "what it throws or cannot print has no sentence": {
         "examples/b.cpp": "//\n// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/b.cpp -pthread -o b && ./b\n#include <heddle/backend/cpu_threads.hpp>\nint main() {}\n"},
+    "examples/on_cards/c.cu: it does not say": {"examples/on_cards/c.cu": "//\n// Build: nvcc examples/on_cards/c.cu -o c && ./c\nint main() { return run_main([] {}); }\n"},
+    "examples/on_cards/c.cu: what it throws": {
+        "examples/on_cards/c.cu": "//\n// Build: nvcc -std=c++20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 examples/on_cards/c.cu -lcublasLt -o c && ./c\nint main() {}\n"},
     "names Eigen if it includes a backend": {"examples/b.cpp": "//\n// Build: g++ -std=c++20 -O2 -I include examples/b.cpp -o b && ./b\n#include <heddle/backend/cpu_threads.hpp>\n"},
 }

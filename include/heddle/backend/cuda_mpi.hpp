@@ -232,3 +232,7 @@ struct CudaMpi {
 namespace heddle {
 using backend_room::CudaMpi;
 }  // namespace heddle
+
+namespace heddle::extending {
+using backend_room::card_of_process;
+}  // namespace heddle::extending
