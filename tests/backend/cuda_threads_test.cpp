@@ -153,6 +153,31 @@ TEST_CASE("a peer whose machine is gone, as NCCL says it, is one sentence, and t
   CHECK(trainer.interrupted());
 }
 
+TEST_CASE("ranks whose id of NCCL cannot be made anew say that their parameters are those of no step") {
+  const Cards cards{{.devices = 2}};
+  Trainer<Of<DataParallel<2>>, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
+  cuda_emulator::fail_communicators();  // a step fails, and so does the meeting anew
+  const std::string words = said([&] { trainer.step(Rows(16, 3).batch()); });
+  CHECK(words.find("remote process exited") != std::string::npos);
+  CHECK(trainer.interrupted());
+  CHECK(trainer.parameter("2.weight").size() == 160);  // they may be looked at
+  CHECK(said([&] { trainer.step(Rows(16, 4).batch()); }).find("[heddle.R04]") == 0);
+}
+
+TEST_CASE("what each coordinate of axis tensor holds whole stays alike where NCCL adds in an order of its own for each group") {
+  const Cards cards{{.devices = 6}};
+  struct Normed : Sequential<Linear<20, 16>, LayerNorm<16>, Linear<16, 10>> {};
+  using Apart = Plan<Normed, CrossEntropy, AdamW, Batch<24>, Accumulate<2>, Clip<GlobalNorm>, Hybrid<TensorParallel<2>, DataParallel<3>>>;
+  static_assert(!is_reproducible<Apart>);
+  const auto bits = []<class Backend>(const Backend&) {
+    Trainer<Apart, Backend> trainer{{.learning_rate = 1e-2}, Seed{3}};
+    for (int s = 0; s < 4; ++s) trainer.step(Rows(24, s).batch());
+    return trainer.parameter_hash();
+  };
+  CHECK(bits(CudaThreads{}) == bits(CudaOneCard{}));  // whose sums always run along the tree
+}
+
 TEST_CASE("R37: fewer cards than devices; R03: more processes than one; both before a card is touched") {
   {
     const Cards cards{{.devices = 1}};

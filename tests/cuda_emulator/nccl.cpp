@@ -129,6 +129,12 @@ ncclResult_t init(Call& call, ncclComm_t* made, int ranks, const ncclUniqueId& i
 ncclResult_t forget(ncclComm_t handle, bool aborts) {
   const std::shared_ptr<Communicator> communicator = communicator_of(handle);
   if (communicator == nullptr) return ncclInvalidArgument;
+  for (const auto& [unused, graph] : state().runnable_graphs)
+    for (const Node& node : graph->nodes)
+      if (std::find(node.work.communicators.begin(), node.work.communicators.end(), communicator.get()) != node.work.communicators.end()) {
+        violation("A communicator is given back while a graph that has operations of it is alive. The real one waits for that graph, for ever.");
+        break;
+      }
   leave(*communicator, aborts);
   communicators().erase(handle);
   state().library_objects.erase(handle);

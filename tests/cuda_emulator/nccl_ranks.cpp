@@ -40,7 +40,8 @@ Fold fold_of(ncclRedOp_t fold) {
 class Together {
  public:
   explicit Together(Meeting& meeting)
-      : operations_(meeting.operations), first_(meeting.operations[0]), ranks_(meeting.operations.size()), bytes_(first_.bytes()) {}
+      : operations_(meeting.operations), first_(meeting.operations[0]), ranks_(meeting.operations.size()), bytes_(first_.bytes()),
+        turn_(static_cast<std::size_t>(meeting.turn)) {}
   void run() {
     switch (first_.kind) {
       case Operation::Kind::all_reduce: reduce(1, [](std::size_t) { return true; }); return sent(2 * (ranks_ - 1) * bytes_);
@@ -87,7 +88,7 @@ class Together {
       fold = {all.get(),
               sources.get(),
               ranks_,
-              (chunk + state().options.seed) % ranks_,
+              (chunk + state().options.seed + turn_) % ranks_,
               chunk * count / ranks_,
               (chunk + 1) * count / ranks_,
               type_of(first_.type),
@@ -111,6 +112,7 @@ class Together {
   const Operation& first_;
   std::size_t ranks_;
   std::size_t bytes_;
+  std::size_t turn_;
 };
 
 /// Whether two ranks that meet mean the same operation.
@@ -138,6 +140,7 @@ std::shared_ptr<Meeting> arrive(Meetings& all, long number, std::size_t place, s
     slot->operations.resize(size);
     slot->arrived.resize(size);
     slot->missing = size;
+    slot->turn = communicator.clique->turn;
   }
   const std::shared_ptr<Meeting> meeting = slot;
   meeting->operations[place] = operation;
@@ -163,6 +166,7 @@ std::shared_ptr<Meeting> bring(const Communicator& communicator, const std::stri
   meeting->operations.resize(size);
   meeting->arrived.resize(size);
   meeting->missing = size;
+  meeting->turn = communicator.clique->turn;
   meeting->operations[place] = operation;
   meeting->name = name;
   meeting->own = place;
@@ -321,6 +325,7 @@ void look_for_ranks(Communicator& communicator) {
     ++made.clique->ranks;
   }
   made.clique->joined = made.clique->ranks;
+  made.clique->turn = split.parts.front().color + 1;
   if (split.parts.front().color >= 0) made.clique->folder = Folder{all.folder.path() + "/" + name + "_" + std::to_string(split.parts.front().color)};
   split.done = true;
 }
@@ -360,6 +365,7 @@ std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int ke
   for (const Split::Part& part : split->parts) {
     std::shared_ptr<Clique>& clique = of_colors[part.color];
     if (clique == nullptr) clique = std::make_shared<Clique>();
+    clique->turn = part.color + 1;  // another order of sums than its siblings have
     part.made->rank = clique->ranks++;
     ++clique->joined;
     part.made->clique = clique;

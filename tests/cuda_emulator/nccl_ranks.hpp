@@ -44,6 +44,7 @@ struct Meeting {
   bool lost = false;    // a rank that was there has aborted, so nobody gets on
   std::string name{};   // of what ranks put into a folder, where they are processes
   std::size_t own = 0;  // which of them is in this process
+  int turn = 0;         // of the communicator
 };
 using Meetings = std::map<long, std::shared_ptr<Meeting>>;
 
@@ -69,6 +70,7 @@ struct Clique {
   std::map<std::pair<int, int>, Meetings> pairs;  // by sender and receiver
   std::map<long, std::shared_ptr<Split>> splits;  // those that are not done
   Folder folder;                                  // of ranks that are processes
+  int turn = 0;                                   // from which rank on its sums are taken, beside what the seed says
 };
 
 struct Communicator {

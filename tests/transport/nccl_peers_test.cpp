@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include "says.hpp"
 
@@ -33,7 +34,9 @@ TEST_CASE("a rank that waits goes on within its deadline, and behind it whoever 
   CHECK(sentence([&] { peers.pause(2, now); }).find("rank 1 was lost at the queue of rank 2") != std::string::npos);  // at once
   peers.reset();
   peers.pause(2, NcclPeers::Clock::now());
-  CHECK(sentence([&] { peers.pause(2, now - milliseconds{60}); }).find("rank 2 was lost at the queue of rank 2, sequence 0: its card did not end") !=
+  CHECK(sentence([&] {
+          peers.pause(2, now - milliseconds{60});
+        }).find("rank 2 was lost at the queue of rank 2, sequence 0: its queue, or that of a rank that it waits for, did not end") !=
         std::string::npos);
 }
 
@@ -52,4 +55,15 @@ TEST_CASE("traffic is kept by rank, and a deadline that is none is refused") {
   peers.traffic(1).count_send(10);
   CHECK((peers.traffic(1).sent(Movement::point_to_point) == Sent{1, Bytes{40}} && peers.traffic(0).sent(Movement::point_to_point) == Sent{}));
   CHECK(sentence([] { (void)peers_of(2, milliseconds{0}); }).find("[heddle.R13]") == 0);
+}
+
+TEST_CASE("ranks meet when all have come, and one that never comes is told to those that wait") {
+  NcclPeers peers = peers_of(2, std::chrono::seconds{20});
+  std::thread other{[&] {
+    for (int i = 0; i < 100; ++i) peers.meet(1);
+  }};
+  for (int i = 0; i < 100; ++i) peers.meet(0);
+  other.join();
+  peers.lost().add(1, "it has thrown");
+  CHECK(sentence([&] { peers.meet(0); }).find("rank 1 was lost at the queue of rank 0, sequence 0: it has thrown") != std::string::npos);
 }

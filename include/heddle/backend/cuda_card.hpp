@@ -43,6 +43,12 @@ class PinnedPieces {
     used_ += lines;
     return here;
   }
+  /// So many bytes are there from now on without more being pinned, as long as none is taken at once that is larger than what is left of its piece.
+  void reserve(std::size_t bytes) {
+    std::size_t there = 0;
+    for (const Piece& piece : pieces_) there = std::max(there, piece.bytes);
+    if (there < bytes) pieces_.insert(pieces_.begin(), Piece{pinned_memory<std::byte>(bytes), bytes});
+  }
   /// How far pieces are handed out: those behind it are free again once release() is given it. After 100 bytes of the first piece it is {0, 128}.
   struct Mark {
     std::size_t at, used;

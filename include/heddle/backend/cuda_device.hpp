@@ -4,6 +4,7 @@
 // In: a Program, kernels of CUDA, a rank, an endpoint that has a Card.  Out: CudaDevice.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -40,12 +41,21 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   /// them has queued anything.
   void refuse_labels() const {
     if (in_->targets == nullptr || targets_.count == 0) return;
-    const TargetRange& last = targets_.all[targets_.count - 1];
-    const std::int64_t of_a_row = last.first + last.features;
+    const std::int64_t of_a_row = targets_of_a_row();
     for (std::int64_t row = 0; row < in_->rows; ++row) {
       const void* const there = static_cast<const std::byte*>(in_->targets) + in_->source(row) * of_a_row * std::int64_t{sizeof(std::int32_t)};
       run_room::refuse_other_labels(targets_, there, 1, of_a_row, row);
     }
+  }
+  /// Pinned memory that a step takes on the way, at most: rows of all inputs and of targets, outputs, and a line for each piece.
+  [[nodiscard]] std::size_t pinned_bytes() const {
+    const Program& p = *in_->program;
+    const Graph& graph = *p.graph;
+    std::int64_t of_a_row = graph.output().elements() + targets_of_a_row();
+    for (int i = 0; i < graph.input_count; ++i) of_a_row += graph.input_of(i).elements();
+    constexpr std::int64_t line = 64, others = std::int64_t{1} << 16;
+    const std::int64_t pieces = std::int64_t{p.batch.rank_grains()} * (graph.input_count + 4);
+    return static_cast<std::size_t>(std::int64_t{p.batch.rank_rows()} * of_a_row * std::int64_t{sizeof(float)} + pieces * line + others);
   }
   /// Behind begin() and before anything else: what the step brings from the host.
   void stage(HostPart& part) { work_.stage(part); }
@@ -87,6 +97,11 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   }
 
  private:
+  [[nodiscard]] std::int64_t targets_of_a_row() const {
+    std::int64_t all = 0;
+    for (int k = 0; k < targets_.count; ++k) all = std::max(all, targets_.all[k].first + targets_.all[k].features);
+    return all;
+  }
   const TargetRanges& targets_;
   run_room::StepOutcome outcome_;
   float sum_ = 0;  // of the losses of this rank

@@ -82,9 +82,10 @@ class QueueOfCard {
     for (int other = 0; other < ranks_; ++other)
       if (needs(other)) visit(other);
   }
-  [[nodiscard]] OperationName describe() const {
+  [[nodiscard]] OperationName describe() const { return describe(rank_); }
+  [[nodiscard]] static OperationName describe(int rank) {
     OperationName name{"the queue of rank "};
-    name << std::to_string(rank_);
+    name << std::to_string(rank);
     return name;
   }
 
@@ -133,9 +134,9 @@ class CardMpiSession {
   /// job(rank) for the rank of this process.
   template <class Job> void run(Job&& job) {
     error_ = nullptr;
-    rank_->begin_call();
+    rank().begin_call();
     try {
-      const CurrentCard here{rank_->card()};
+      const CurrentCard here{rank().card()};
       job(control_.rank().value);
     } catch (...) {
       error_ = std::current_exception();
@@ -147,16 +148,16 @@ class CardMpiSession {
     control_.begin_call(run_room::pledge_of(in));
     float here = 1;
     control_.all_reduce_wait(0, control_.all_reduce_start(0, &here, 1));
-    rank_->step(executor, in);
+    rank().step(executor, in);
     control_.end_call();
   }
-  void forget() { rank_->forget(); }
+  void forget() { rank().forget(); }
   void rethrow_first() const {
     if (error_) std::rethrow_exception(error_);
   }
   [[nodiscard]] std::exception_ptr error(int rank) const { return local(Rank{rank}) ? error_ : nullptr; }
   [[nodiscard]] bool failed() const { return error_ != nullptr; }
-  [[nodiscard]] Endpoint& endpoint(Rank) { return rank_->endpoint(); }
+  [[nodiscard]] Endpoint& endpoint(Rank) { return rank().endpoint(); }
   [[nodiscard]] bool local(Rank rank) const { return rank == control_.rank(); }
   [[nodiscard]] bool first_process() const { return control_.rank() == Rank{0}; }
   void share(Rank owner, std::span<std::byte> bytes) { control_.share(owner, bytes); }
@@ -164,7 +165,7 @@ class CardMpiSession {
   void give_up(Rank rank, const std::string& why) {
     peers_.lost().add_if_first(rank.value, why);
     control_.give_up(rank, why);
-    rank_->drop();
+    if (rank_) rank_->drop();
   }
   /// A process that has stopped cannot be called back.
   static bool reset() { return false; }
@@ -174,6 +175,7 @@ class CardMpiSession {
   void clear_traffic() { peers_.traffic(control_.rank().value).clear(); }
 
  private:
+  [[nodiscard]] RankOnCard& rank() { return rank_.value(); }
   [[nodiscard]] static std::vector<int> everybody(int ranks) {
     std::vector<int> all(static_cast<std::size_t>(ranks));
     std::iota(all.begin(), all.end(), 0);
@@ -181,14 +183,16 @@ class CardMpiSession {
   }
   [[nodiscard]] WaysToWait waits() {
     const int rank = control_.rank().value;
-    return {[this, rank](WaysToWait::Clock::time_point begun) {
-              control_.hear(QueueOfCard{*rank_, rank, 0}.describe(), peers_.calls(rank));
-              peers_.pause(rank, begun);
-            },
-            [this, rank] {
-              QueueOfCard queue{*rank_, rank, peers_.groups().ranks()};
-              control_.await(queue, peers_.calls(rank));
-            }};
+    return {.pause =
+                [this, rank](WaysToWait::Clock::time_point begun) {
+                  control_.hear(QueueOfCard::describe(rank), peers_.calls(rank));
+                  peers_.pause(rank, begun);
+                },
+            .wait =
+                [this, rank] {
+                  QueueOfCard queue{this->rank(), rank, peers_.groups().ranks()};
+                  control_.await(queue, peers_.calls(rank));
+                }};
   }
   /// Errors  R37, the same in all processes
   void refuse_shared_cards(int card) {

@@ -32,6 +32,9 @@ struct WaysToWait {
   using Clock = std::chrono::steady_clock;
   std::function<void(Clock::time_point)> pause;
   std::function<void()> wait{};
+  /// Until all ranks of this process are here. What pins or makes memory may wait for all cards of a process, and so for operations of NCCL that wait
+  /// for this rank: it comes before.
+  std::function<void()> meet{};
 };
 
 /// The rank of DataParallel<4> that has card 2, for one. All calls are of the thread that runs the rank.
@@ -51,10 +54,12 @@ class RankOnCard {
   RankOnCard(const RankOnCard&) = delete;
   RankOnCard& operator=(const RankOnCard&) = delete;
   ~RankOnCard() {
-    if (peers_.lost().any())
+    if (peers_.lost().any()) {
       drop();
-    else if (endpoint_)
-      endpoint_->communicators().retire();
+      return;
+    }
+    steps_.forget();
+    if (endpoint_) endpoint_->communicators().retire();
   }
 
   /// On top of what a card itself takes: what comes of other ranks before it is summed.
@@ -72,7 +77,7 @@ class RankOnCard {
     if (endpoint_) endpoint_->communicators().check();
     return e == cudaSuccess;
   }
-  [[nodiscard]] Endpoint& endpoint() { return *endpoint_; }
+  [[nodiscard]] Endpoint& endpoint() { return endpoint_.value(); }
 
   /// A step or an evaluation, until the card has done it; see QueuedSteps.
   template <class Executor> void step(Executor& executor, const StepInput& in) {
@@ -83,7 +88,9 @@ class RankOnCard {
     const auto queue = [&] {
       step.of_ranks.resize(1);
       step.of_ranks[0].clear();
+      if (!step.queued) step.of_ranks[0].pinned.reserve(executor.device().pinned_bytes());
       executor.device().stage(step.of_ranks[0]);
+      meet_others();
       executor.finish();
       return true;
     };
@@ -91,8 +98,10 @@ class RankOnCard {
       for (const auto& fill : step.of_ranks[0].before) fill();
       return true;
     };
+    const bool replays = step.graph.get() != nullptr;
     static_cast<void>(QueuedSteps::prepare(step, card_.stream(), queue, refill));
     peers_.queued(rank_);
+    if (!replays) meet_others();
     QueuedSteps::launch(step, card_.stream());
     executor.replayed({});  // if the card fails from here on, parameters are those of no step
     card_.wait();
@@ -110,6 +119,7 @@ class RankOnCard {
   /// This rank is lost, or another: what is queued ends, and then nothing of the card is read or written any more.
   void drop() noexcept {
     if (!endpoint_) return;
+    steps_.forget_graphs();
     endpoint_->abort();
     const Clock::time_point end = Clock::now() + std::chrono::seconds{10};
     for (const cudaStream_t queue : {endpoint_->mover().queue(), card_.stream()})
@@ -122,6 +132,9 @@ class RankOnCard {
   HEDDLE_COLD void meet(const ncclUniqueId& id) { endpoint_.emplace(peers_, rank_, CardLanes{card_, peers_.room_for_parts()}, id, waits_.pause); }
 
  private:
+  void meet_others() const {
+    if (waits_.meet) waits_.meet();
+  }
   void wait_in_turn() {
     for (const Clock::time_point begun = Clock::now(); !is_done(); std::this_thread::yield()) waits_.pause(begun);
   }

@@ -75,6 +75,13 @@ class QueuedSteps {
   static void launch(const QueuedStep& step, cudaStream_t stream) {
     if (step.graph.get() != nullptr) check_cuda(cudaGraphLaunch(step.graph.get(), stream), "cudaGraphLaunch");
   }
+  /// Graphs alone: what they have queued may still run, and pinned memory stays. Before communicators go: NCCL waits for graphs that refer to them.
+  void forget_graphs() {
+    for (const auto& step : steps_) {
+      step->graph = RunnableGraph{};
+      step->queued = false;
+    }
+  }
   /// The ranks are made anew: what was captured is of those before.
   void forget() {
     steps_.clear();

@@ -45,7 +45,7 @@ struct RanksAsCards {
 
 /// DataParallel<4> takes the cards 0 to 3 of those that CUDA_VISIBLE_DEVICES shows, in that order, and has a thread for each.
 ///
-/// Tested  backend/cuda_threads_test, equivalence/cuda_threads_test
+/// Tested  backend/cuda_threads_test, equivalence/cuda_test
 class CardThreadsSession {
  public:
   using Endpoint = RankOnCard::Endpoint;
@@ -58,7 +58,8 @@ class CardThreadsSession {
     const ncclUniqueId id = new_id();
     on_each([&](int rank) {
       at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, CudaProductOptions{.usual_rows = usual_rows_}, id,
-                                              WaysToWait{[this, rank](WaysToWait::Clock::time_point begun) { peers_.pause(rank, begun); }});
+                                              WaysToWait{.pause = [this, rank](WaysToWait::Clock::time_point begun) { peers_.pause(rank, begun); },
+                                                         .meet = [this, rank] { peers_.meet(rank); }});
     });
     rethrow_cause();
   }
@@ -103,17 +104,14 @@ class CardThreadsSession {
   static void share(Rank, std::span<std::byte>) {}
   /// Where operations of some rank were ended, all ranks meet anew; false where a card or NCCL does not go on. Errors of the call that failed stay.
   bool reset() {
+    forget();  // of which kind each rank has captured a step must be the same on all
     peers_.reset();
     if (std::none_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return rank->dropped(); })) return true;
     std::vector<std::exception_ptr> kept = errors_;
     on_each([&](int rank) { at(rank)->drop(); });
-    bool well = !failed();
-    if (well) {
-      const ncclUniqueId id = new_id();
-      on_each([&](int rank) { at(rank)->meet(id); });
-      well = !failed();
-    }
+    const bool well = !failed() && meet_anew();
     errors_ = std::move(kept);
+    peers_.reset();  // parameters may be looked at
     return well;
   }
   [[nodiscard]] int ranks() const { return workers_.ranks(); }
@@ -135,6 +133,13 @@ class CardThreadsSession {
     ncclUniqueId id{};
     transport_room::check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
     return id;
+  }
+  [[nodiscard]] bool meet_anew() {
+    peers_.reset();
+    ncclUniqueId id{};
+    if (ncclGetUniqueId(&id) != ncclSuccess) return false;
+    on_each([&](int rank) { at(rank)->meet(id); });
+    return !failed();
   }
   [[nodiscard]] std::unique_ptr<RankOnCard>& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   /// The others do not wait for a rank that throws.
@@ -167,7 +172,7 @@ class CardThreadsSession {
 /// another's bits; without one NCCL adds in its own order.
 ///
 /// Errors  R37 fewer cards than devices; R03 if WORLD_SIZE asks for more than one process
-/// Tested  backend/cuda_threads_test, equivalence/cuda_threads_test
+/// Tested  backend/cuda_threads_test, equivalence/cuda_test
 struct CudaThreads {
   using Compute = CudaCompute;
   using Reference = EigenCompute;

@@ -263,9 +263,9 @@ template <class Session> class LocalRanks {
   [[noreturn]] HEDDLE_COLD void explain(const StepInput& input) {
     interrupted_call_ = input.program->training ? "step " : "an evaluation after step ";
     interrupted_step_ = input.step;
-    if (!session_.reset()) interrupted_ = Interrupted::by_a_lost_rank;
     for (auto& executor : executors_)
       if (executor != nullptr && executor->stepped()) interrupted_ = Interrupted::in_a_step;
+    if (!session_.reset() && interrupted_ != Interrupted::in_a_step) interrupted_ = Interrupted::by_a_lost_rank;
     for (int rank = 0; rank < training_.mesh.ranks(); ++rank) failures_.push_back(words_of(session_.error(rank)));
     const auto position = [&](int rank) { return describe(*input.program, executor(Rank{rank}).walk().line()); };
     const auto cause = [&](int rank) { return cause_of(rank, session_.error(rank)); };

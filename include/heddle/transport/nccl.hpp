@@ -28,8 +28,9 @@ namespace heddle::transport_room {
 
 /// What one rank holds of a transport over NCCL. Its operations are queued one behind the other (NCCL promises nothing of two that a card runs at
 /// once), in the order of the starts: the lane model under which every Program is checked to end. A wait only says that what is computed from now on
-/// comes behind what was started, so no call of this waits for another rank. Under RankSums::tree an all-reduce of 4 ranks is an exchange of
-/// quarters, a sum along the tree of every transport and a gather: the bits of threads, and the bytes of a ring.
+/// comes behind what was started, so no call of this waits for another rank, but for NCCL's own making of a connection at the first use of it. Under
+/// RankSums::tree an all-reduce of 4 ranks is an exchange of quarters, a sum along the tree of every transport and a gather: the bits of threads, and
+/// the bytes of a ring.
 ///
 /// `Lanes` has the queues of the card:
 ///   queue()                         the cudaStream_t of NCCL's operations
@@ -42,7 +43,7 @@ namespace heddle::transport_room {
 /// Errors  R01 RankLost once a rank was given up; R36 what NCCL refuses; T02 to T05 misuse. Counts that differ are for the checks of a Program, and
 /// for
 ///         the hashes that ranks compare: NCCL does not see them
-/// Tested  transport/nccl_cuda_test, backend/cuda_threads_test
+/// Tested  transport/nccl_test, backend/cuda_threads_test
 template <class Lanes> class NcclEndpoint {
  public:
   /// pause(begun) is called between two looks at NCCL; see NcclCommunicators.
@@ -82,6 +83,7 @@ template <class Lanes> class NcclEndpoint {
 
   std::int64_t all_reduce_start(int group, float* data, std::int64_t elements, SumOrder order = SumOrder::tree) {
     groups().check_collective(rank_, group, elements);
+    if (order == SumOrder::tree) check_room(group, ring_elements_owned(elements, groups().members(group), groups().position(group, rank_)));
     return collect(Movement::all_reduce, group, elements, [&](const Share& share) {
       if (share.members == 1) return;
       if (order == SumOrder::any) {
@@ -98,6 +100,7 @@ template <class Lanes> class NcclEndpoint {
 
   std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements, SumOrder order = SumOrder::tree) {
     groups().check_slices(rank_, group, elements);
+    if (order == SumOrder::tree) check_room(group, elements / groups().members(group));
     return collect(Movement::reduce_scatter, group, elements, [&](const Share& share) {
       const std::int64_t part = elements / share.members;
       if (share.members == 1) return lanes_.copy(slice, whole, elements);
@@ -157,6 +160,12 @@ template <class Lanes> class NcclEndpoint {
     return name;
   }
 
+  void check_room(int group, std::int64_t own) const {
+    const int members = groups().members(group);
+    if ((members - 1) * own > lanes_.parts_size())
+      throw Error{Code{'T', 5}, written({"rank ", rank_, " is to sum ", own, " elements of ", members, " members, and its transport has room for ",
+                                         lanes_.parts_size(), " of others. Fix: give the transport the largest sum of each group when it is made."})};
+  }
   template <class Describe, class Post> std::int64_t start(RowOf<Channel>& channels, int index, Describe describe, Post post) {
     Channel& channel = channels[static_cast<std::size_t>(index)];
     if (peers_.lost().any()) throw peers_.lost().error(std::string{describe()}, channel.window.next());
@@ -209,10 +218,6 @@ template <class Lanes> class NcclEndpoint {
   /// The part of this rank, from first(position) on, is summed over all members.
   template <class First> void reduce(const Share& share, const float* whole, float* sum, First first) {
     const std::int64_t own = first(share.position + 1) - first(share.position);
-    if ((share.members - 1) * own > lanes_.parts_size())
-      throw Error(Code{'T', 5},
-                  written({"rank ", rank_, " is to sum ", own, " elements of ", share.members, " members, and its transport has room for ",
-                           lanes_.parts_size(), " of others. Fix: give the transport the largest sum of each group when it is made."}));
     from_.assign(static_cast<std::size_t>(share.members), whole + first(share.position));
     float* room = lanes_.parts();
     with_others(share, [&](int q) {

@@ -35,7 +35,7 @@ inline void check_nccl(ncclResult_t result, const char* call) {
 /// 1}, {2, 3}, {0, 2}, {1, 3} rank 2 has three communicators, made by two splits of the first.
 ///
 /// Errors  R36 what NCCL refuses; what pause throws. What is there then is aborted
-/// Tested  transport/nccl_cuda_test
+/// Tested  transport/nccl_communicators_test
 class NcclCommunicators {
  public:
   using Clock = std::chrono::steady_clock;
@@ -73,10 +73,11 @@ class NcclCommunicators {
       if (state != ncclSuccess && state != ncclInProgress) refuse_nccl(state, "an operation that was queued");
     });
   }
-  /// What was queued ends, with numbers that mean nothing, and nothing is queued any more.
+  /// What was queued ends, with numbers that mean nothing, and nothing is queued any more. NCCL waits for graphs that refer to a communicator: they
+  /// go before.
   void abort() noexcept { end(ncclCommAbort); }
   [[nodiscard]] bool aborted() const { return all_ == nullptr; }
-  /// All is done and no rank is lost: they go without being aborted.
+  /// All is done, no rank is lost, and graphs are gone: they go without being aborted.
   void retire() noexcept { end(ncclCommDestroy); }
 
  private:
@@ -110,15 +111,19 @@ class NcclCommunicators {
     int own = first;
     while (own < end && (groups.position(own, rank) < 0 || groups.members(own) == 1)) ++own;
     const bool in_one = own < end;
-    ncclComm_t nothing = nullptr;
-    ncclComm_t& made = in_one ? of_groups_[static_cast<std::size_t>(own)] : nothing;
-    settle(all_, ncclCommSplit(all_, in_one ? own : NCCL_SPLIT_NOCOLOR, in_one ? groups.position(own, rank) : 0, &made, nullptr), "ncclCommSplit");
+    ncclComm_t& made = in_one ? of_groups_[static_cast<std::size_t>(own)] : nothing_;
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    config.splitShare = 1;  // one abort ends what all of them have under way, however that is queued
+    settle(all_, ncclCommSplit(all_, in_one ? own : NCCL_SPLIT_NOCOLOR, in_one ? groups.position(own, rank) : 0, &made, &config), "ncclCommSplit");
     if (in_one) settle(made, ncclInProgress, "ncclCommSplit");
   }
 
   std::function<void(Clock::time_point)> pause_;
+  // Where a thread of NCCL writes them, so they stay where they are.
   ncclComm_t all_ = nullptr;
-  std::vector<ncclComm_t> of_groups_;  // where NCCL itself writes them, so they stay where they are
+  std::vector<ncclComm_t> of_groups_;
+  ncclComm_t nothing_ = nullptr;  // of a split that this rank has no part in
 };
 
 }  // namespace heddle::transport_room

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,7 +38,7 @@ class NcclPeers {
   using Clock = std::chrono::steady_clock;
   NcclPeers(int ranks, std::vector<std::vector<int>> groups, const PendingLimits& limits, std::chrono::nanoseconds deadline)
       : groups_(ranks, std::move(groups)), limits_(limits), deadline_(positive_deadline(deadline)), lost_(ranks),
-        calls_(static_cast<std::size_t>(ranks)),
+        calls_(static_cast<std::size_t>(ranks)), met_(static_cast<std::size_t>(ranks)),
         traffic_(static_cast<std::size_t>(ranks), [&](std::size_t) { return SentCounters{groups_.count()}; }) {}
 
   [[nodiscard]] const GroupsOfRanks& groups() const { return groups_; }
@@ -62,7 +63,8 @@ class NcclPeers {
   /// The rank has given its queue one step or one evaluation more.
   void queued(int rank) { calls_[static_cast<std::size_t>(rank)].fetch_add(1, std::memory_order_release); }
   [[nodiscard]] std::int64_t calls(int rank) const { return calls_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire); }
-  /// Throws if some rank is lost, or if this one has waited for longer than the deadline since `begun`: then whoever has given its queue less is.
+  /// Throws if some rank is lost, or if this one has waited for longer than the deadline since `begun`: then whoever has given its queue less is. If
+  /// none has, all that is known is that some queue does not end.
   void pause(int rank, Clock::time_point begun) {
     if (lost_.any()) throw lost_.error(queue_of(rank), calls(rank));
     if (Clock::now() - begun < deadline_) return;
@@ -70,13 +72,24 @@ class NcclPeers {
     for (int r = 0; r < groups_.ranks(); ++r)
       if (calls(r) < calls(least)) least = r;
     const std::string late = " within the deadline of " + milliseconds_of(deadline_);
-    lost_.add_if_first(least, (least == rank ? "its card did not end what it was given" : "it gave its card nothing") + late);
+    lost_.add_if_first(least, (least == rank ? "its queue, or that of a rank that it waits for, did not end" : "it gave its card nothing") + late);
     throw lost_.error(queue_of(rank), calls(rank));
+  }
+  /// Until all ranks have come here as often as this one: nobody's card is at work on what others are still making room for.
+  void meet(int rank) {
+    const std::int64_t times = met_[static_cast<std::size_t>(rank)].fetch_add(1, std::memory_order_acq_rel) + 1;
+    const auto all_came = [&] {
+      for (int r = 0; r < groups_.ranks(); ++r)
+        if (met_[static_cast<std::size_t>(r)].load(std::memory_order_acquire) < times) return false;
+      return true;
+    };
+    for (const Clock::time_point begun = Clock::now(); !all_came(); std::this_thread::yield()) pause(rank, begun);
   }
   /// As new, traffic excepted.
   void reset() {
     lost_.clear();
-    for (auto& calls : calls_) calls.store(0, std::memory_order_relaxed);
+    for (auto* const counts : {&calls_, &met_})
+      for (auto& count : *counts) count.store(0, std::memory_order_relaxed);
   }
 
  private:
@@ -86,7 +99,7 @@ class NcclPeers {
   PendingLimits limits_;
   std::chrono::nanoseconds deadline_;
   LostRanks lost_;
-  RowOf<std::atomic<std::int64_t>> calls_;  // by rank
+  RowOf<std::atomic<std::int64_t>> calls_, met_;  // by rank
   RowOf<SentCounters> traffic_;
 };
 
