@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -126,7 +127,7 @@ class CardMpiSession {
     if (first_process()) transport_room::check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
     share(Rank{0}, std::as_writable_bytes(std::span{id.internal}));
     const CurrentCard here{card};
-    rank_.emplace(peers_, control_.rank().value, card, CudaProductOptions{.usual_rows = needs.rows}, id, waits());
+    rank_ = std::make_unique<RankOnCard>(peers_, control_.rank().value, card, CudaProductOptions{.usual_rows = needs.rows}, id, waits());
   }
 
   /// What a card takes (see OneCardSession), and what comes of other ranks before it is summed. What NCCL itself takes is not in it.
@@ -158,14 +159,14 @@ class CardMpiSession {
   [[nodiscard]] std::exception_ptr error(int rank) const { return local(Rank{rank}) ? error_ : nullptr; }
   [[nodiscard]] bool failed() const { return error_ != nullptr; }
   [[nodiscard]] Endpoint& endpoint(Rank) { return rank().endpoint(); }
-  [[nodiscard]] bool local(Rank rank) const { return rank == control_.rank(); }
-  [[nodiscard]] bool first_process() const { return control_.rank() == Rank{0}; }
+  [[nodiscard]] bool local(Rank rank) const { return rank.value == control_.rank().value; }
+  [[nodiscard]] bool first_process() const { return control_.rank().value == 0; }
   void share(Rank owner, std::span<std::byte> bytes) { control_.share(owner, bytes); }
   /// The others are told why; what is queued here ends.
   void give_up(Rank rank, const std::string& why) {
     peers_.lost().add_if_first(rank.value, why);
     control_.give_up(rank, why);
-    if (rank_) rank_->drop();
+    if (rank_ != nullptr) rank_->drop();
   }
   /// A process that has stopped cannot be called back.
   static bool reset() { return false; }
@@ -175,7 +176,7 @@ class CardMpiSession {
   void clear_traffic() { peers_.traffic(control_.rank().value).clear(); }
 
  private:
-  [[nodiscard]] RankOnCard& rank() { return rank_.value(); }
+  [[nodiscard]] RankOnCard& rank() { return *rank_; }
   [[nodiscard]] static std::vector<int> everybody(int ranks) {
     std::vector<int> all(static_cast<std::size_t>(ranks));
     std::iota(all.begin(), all.end(), 0);
@@ -211,7 +212,7 @@ class CardMpiSession {
 
   Mpi control_;
   NcclPeers peers_;
-  std::optional<RankOnCard> rank_;
+  std::unique_ptr<RankOnCard> rank_;
   std::exception_ptr error_;
 };
 

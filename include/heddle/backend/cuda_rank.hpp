@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -77,7 +78,11 @@ class RankOnCard {
     if (endpoint_) endpoint_->communicators().check();
     return e == cudaSuccess;
   }
-  [[nodiscard]] Endpoint& endpoint() { return endpoint_.value(); }
+  /// Errors  R01 where the ranks could not meet anew
+  [[nodiscard]] Endpoint& endpoint() {
+    if (!endpoint_) throw peers_.lost().error("the meeting of rank " + std::to_string(rank_), 0);
+    return *endpoint_;
+  }
 
   /// A step or an evaluation, until the card has done it; see QueuedSteps.
   template <class Executor> void step(Executor& executor, const StepInput& in) {
