@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/backend/cuda.hpp"
@@ -67,9 +68,10 @@ struct PlaceOfCard {
 
 /// R37: two ranks are on one card, which NCCL does not join.
 [[noreturn]] HEDDLE_COLD inline void refuse_shared_card(int a, int b, const PlaceOfCard& place) {
-  throw Error(Code{'R', 37}, written({"ranks ", a, " and ", b, " are both on card ", place.card.data(), " of machine ", place.machine.data(),
-                                      ". Fix: start as many processes on each machine as it has cards, or show each of them another card with "
-                                      "CUDA_VISIBLE_DEVICES."}));
+  constexpr std::string_view remedy =
+      ". Fix: start as many processes on each machine as it has cards, or show each of them another card with CUDA_VISIBLE_DEVICES.";
+  throw Error(Code{'R', 37},
+              written({"ranks ", a, " and ", b, " are both on card ", place.card.data(), " of machine ", place.machine.data(), remedy}));
 }
 
 /// The queue of a card as MPI waits for it: others are heard meanwhile, and one that does not answer within the deadline is lost. That of rank 1 of 4
