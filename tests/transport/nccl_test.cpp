@@ -93,6 +93,9 @@ TEST_CASE("a sum that is larger than the transport was made for is refused on ev
     Floats data(600000, 1.0F);
     for (int i = 0; i < 5; ++i)  // more than may be pending
       if (auto fault = conformance::expect_code({'T', 5}, [&] { endpoint.all_reduce_start(0, data.data(), 600000); }); !fault.empty()) return fault;
+    Floats slice(300000);
+    if (auto fault = conformance::expect_code({'T', 5}, [&] { endpoint.reduce_scatter_start(0, data.data(), slice.data(), 600000); }); !fault.empty())
+      return fault;
     endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, data.data(), 8));
     return data[7] == 2 ? "" : "the next sum is wrong";
   }) == "");
