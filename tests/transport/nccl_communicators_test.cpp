@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -114,5 +115,16 @@ TEST_CASE("what NCCL refuses is one sentence with the call, and a peer that is g
     cuda_emulator::fail_communicators();
     CHECK(said([&] { all.check(); }).find("[heddle.R36] an operation that was queued failed: remote process exited") == 0);
   }
+  CHECK(cuda_emulator::alive() == "");
+}
+
+TEST_CASE("ranks that are threads meet in memory, whatever the bytes of their id") {
+  cuda_emulator::reset({.devices = 1});
+  const GroupsOfRanks alone(1, {});
+  for (int number = 0; number < 300; ++number) {  // one of which begins with the byte of a slash
+    NcclCommunicators all(nccl_ranks::new_id(), alone, 0, [](auto) {});
+    all.retire();
+  }
+  CHECK_FALSE(std::filesystem::exists("/rank.0"));
   CHECK(cuda_emulator::alive() == "");
 }
