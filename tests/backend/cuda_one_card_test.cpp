@@ -216,62 +216,18 @@ TEST_CASE("R14: a card without room says what was asked and what is free; R37: n
   CHECK(refused({.driver_version = 0}).find("[heddle.R37] there is no driver of NVIDIA") == 0);
 }
 
-TEST_CASE("each call that fails once is one sentence, and nothing is left alive") {
-  for (long n = 1; n < 400; n += 7) {
+TEST_CASE("steps that clip or scale are replayed on a card, and a norm that is not finite holds them") {
+  SUBCASE("replayed") {
     const Cards card;
-    cuda_emulator::fail_call(n);
-    const std::string words = said([] {
-      Trainer<Of<DataParallel<2>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
-      for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
-    });
-    CAPTURE(n);
-    CAPTURE(cuda_emulator::failed_call());
-    CAPTURE(words);
-    const auto says = [&](const char* code) {
-      return words.find(code) != std::string::npos;
-    };  // a rank that waits names the one that is lost, and why
-    const bool told = says("[heddle.R36]") || says("[heddle.R14]") || says("[heddle.R37] no card can be seen");
-    CHECK((told || cuda_emulator::failed_call().empty()));
+    replays_steps_that_clip<CudaOneCard>(1);
+  }
+  SUBCASE("held") {
+    const Cards card;
+    holds_a_step_whose_norm_is_not_finite<CudaOneCard>();
   }
 }
 
-TEST_CASE("norms, factors and overflows are decided on a card, so that steps that clip or scale are replayed as well") {
-  const Cards cards{{.devices = 2}};
-  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>, LossScaling>;
-  Trainer<Clipped, CudaOneCard> there{{.learning_rate = 1e-2}, Seed{3}};
-  Trainer<Clipped, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
-  const long before = cuda_emulator::counts().graph_launches;
-  for (int s = 0; s < 8; ++s) {
-    there.clip().max_norm = here.clip().max_norm = s < 5 ? 0.1 : 0.4;
-    Rows rows(16, s);
-    for (float& x : rows.inputs) x *= s == 3 ? 1e36F : 1.0F;  // with the scale gradients overflow, and the step is left out
-    const StepResult on_cards = there.step(rows.batch()), on_host = here.step(rows.batch());
-    CHECK(on_cards.skipped == on_host.skipped);
-    CHECK(on_cards.skipped == (s == 3));
-    CHECK(there.loss_scale().scale() == here.loss_scale().scale());
-    if (!on_cards.skipped) CHECK(std::abs(on_cards.norm.value() - on_host.norm.value()) < 1e-4F * on_host.norm.value());
-  }
-  CHECK(cuda_emulator::counts().graph_launches - before == 7 * 1);
-  const std::vector<float> a = there.parameter("2.weight"), b = here.parameter("2.weight");
-  for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-4F);
-}
-
-TEST_CASE("a norm that is not finite holds the step on a card: it is told, no parameter has changed, and steps go on") {
-  const Cards cards{{.devices = 2}};
-  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>>;
-  Trainer<Clipped, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
-  for (int s = 0; s < 4; ++s) {  // queued, captured, replayed
-    const std::uint64_t before = trainer.parameter_hash();
-    Rows wrong(16, s);
-    for (float& x : wrong.inputs) x *= 1e25F;  // losses stay finite, squares do not
-    const std::string words = said([&] { trainer.step(wrong.batch()); });
-    CHECK(words.find("[heddle.R02]") == 0);
-    CHECK_FALSE(trainer.interrupted());
-    CHECK(trainer.parameter_hash() == before);
-    trainer.step(Rows(16, s).batch());
-    CHECK(trainer.parameter_hash() != before);
-  }
-}
+TEST_CASE("each call that fails once is one sentence, and nothing is left alive") { CHECK(tell_each_call_that_fails<CudaOneCard>(1, 400, 7) > 40); }
 
 TEST_CASE("an inference runs on the card, and verify holds a plan there against one device of the host") {
   const Cards card;

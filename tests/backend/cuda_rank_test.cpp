@@ -23,7 +23,7 @@ TEST_CASE("what a rank takes for sums is that of its largest group, counted at b
 TEST_CASE("ranks that were dropped meet anew, and their endpoints stay where they are") {
   cuda_emulator::reset({.devices = 2});
   {
-    NcclPeers peers{2, {{0, 1}}, PendingLimits{4, 4, {64}, nullptr}, std::chrono::minutes{1}};
+    NcclPeers peers{2, {{0, 1}}, PendingLimits{4, 4, {1 << 16}, nullptr}, std::chrono::minutes{1}};
     Workers workers(2);
     std::array<std::unique_ptr<RankOnCard>, 2> ranks;
     const auto on_each = [&](auto job) {
@@ -50,7 +50,9 @@ TEST_CASE("ranks that were dropped meet anew, and their endpoints stay where the
     on_each([](int, auto& on_card) { on_card->drop(); });
     CHECK((ranks[0]->dropped() && ranks[1]->dropped()));
     const ncclUniqueId second = nccl_ranks::new_id();
+    const std::size_t most = cuda_emulator::peak_bytes(0);
     on_each([&](int, auto& on_card) { on_card->meet(second); });
+    CHECK(cuda_emulator::peak_bytes(0) == most);  // room for sums is there once
     CHECK((&ranks[0]->endpoint() == there[0] && &ranks[1]->endpoint() == there[1]));
     std::array<std::array<float, 64>, 2> sums{};
     on_each([&](int rank, auto& on_card) {

@@ -54,7 +54,7 @@ TEST_CASE("where a plan asks for no order NCCL adds in its own: its collectives 
   Trainer<Free, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
   const long before = cuda_emulator::counts().collectives;
   for (int s = 0; s < 4; ++s) CHECK(std::abs(there.step(Rows(16, s).batch()).loss.value() - here.step(Rows(16, s).batch()).loss.value()) < 1e-5F);
-  CHECK(cuda_emulator::counts().collectives - before == 4 * 2);  // the gradients and the loss, once a step
+  CHECK(cuda_emulator::counts().collectives - before == 4 * (1 + 3 + 3));  // of gradients one a step; the loss goes to who sums it, and back
   CHECK(std::abs(there.evaluate(Rows(37).batch()).loss - here.evaluate(Rows(37).batch()).loss) < 1e-5);
 }
 
@@ -197,63 +197,14 @@ TEST_CASE("R37: fewer cards than devices; R03: more processes than one; both bef
         "unset WORLD_SIZE.");
 }
 
+TEST_CASE("steps that clip or scale are replayed on cards, and a norm that is not finite holds them") {
+  const Cards cards{{.devices = 2}};
+  SUBCASE("replayed") { replays_steps_that_clip<CudaThreads>(2); }
+  SUBCASE("held") { holds_a_step_whose_norm_is_not_finite<CudaThreads>(); }
+}
+
 TEST_CASE("each call that fails once on one of two cards is one sentence, nothing hangs, and nothing is left alive") {
-  int found = 0;
-  for (long n = 1; n < 700; n += 11) {
-    const Cards cards{{.devices = 2}};
-    cuda_emulator::fail_call(n);
-    const std::string words = said([] {
-      Trainer<Of<DataParallel<2>>, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
-      for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
-    });
-    CAPTURE(n);
-    CAPTURE(cuda_emulator::failed_call());
-    CAPTURE(words);
-    const auto says = [&](const char* code) { return words.find(code) != std::string::npos; };
-    const bool told = says("[heddle.R36]") || says("[heddle.R14]") || says("[heddle.R37] no card can be seen");
-    const bool goes_back = cuda_emulator::failed_call() == "cudaSetDevice";  // to the card that the thread had before: whoever needs one says which
-    CHECK((told || goes_back || cuda_emulator::failed_call().empty()));
-    found += told ? 1 : 0;
-  }
-  CHECK(found > 40);
-}
-
-TEST_CASE("norms, factors and overflows are decided on cards, so that steps that clip or scale are replayed as well") {
-  const Cards cards{{.devices = 2}};
-  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>, LossScaling>;
-  Trainer<Clipped, CudaThreads> there{{.learning_rate = 1e-2}, Seed{3}};
-  Trainer<Clipped, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
-  const long before = cuda_emulator::counts().graph_launches;
-  for (int s = 0; s < 8; ++s) {
-    there.clip().max_norm = here.clip().max_norm = s < 5 ? 0.1 : 0.4;
-    Rows rows(16, s);
-    for (float& x : rows.inputs) x *= s == 3 ? 1e36F : 1.0F;  // with the scale gradients overflow, and the step is left out
-    const StepResult on_cards = there.step(rows.batch()), on_host = here.step(rows.batch());
-    CHECK(on_cards.skipped == on_host.skipped);
-    CHECK(on_cards.skipped == (s == 3));
-    CHECK(there.loss_scale().scale() == here.loss_scale().scale());
-    if (!on_cards.skipped) CHECK(std::abs(on_cards.norm.value() - on_host.norm.value()) < 1e-4F * on_host.norm.value());
-  }
-  CHECK(cuda_emulator::counts().graph_launches - before == 7 * 2);
-  const std::vector<float> a = there.parameter("2.weight"), b = here.parameter("2.weight");
-  for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-4F);
-}
-
-TEST_CASE("a norm that is not finite holds the step on cards: it is told, no parameter has changed, and steps go on") {
-  const Cards cards{{.devices = 2}};
-  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>>;
-  Trainer<Clipped, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
-  for (int s = 0; s < 4; ++s) {  // queued, captured, replayed
-    const std::uint64_t before = trainer.parameter_hash();
-    Rows wrong(16, s);
-    for (float& x : wrong.inputs) x *= 1e25F;  // losses stay finite, squares do not
-    const std::string words = said([&] { trainer.step(wrong.batch()); });
-    CHECK(words.find("[heddle.R02]") == 0);
-    CHECK_FALSE(trainer.interrupted());
-    CHECK(trainer.parameter_hash() == before);
-    trainer.step(Rows(16, s).batch());
-    CHECK(trainer.parameter_hash() != before);
-  }
+  CHECK(tell_each_call_that_fails<CudaThreads>(2, 700, 11) > 40);
 }
 
 TEST_CASE("an inference runs on cards, and verify holds a plan there against one device of the host") {

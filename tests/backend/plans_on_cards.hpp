@@ -4,12 +4,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "cuda_emulator/cuda_emulator.hpp"
+#include "heddle/backend/cpu_threads.hpp"
 #include "heddle/heddle.hpp"
 #include "heddle/run/examples.hpp"
 
@@ -50,6 +52,66 @@ template <class Call> std::string said(Call call) {
     return error.what();
   }
   return "";
+}
+
+/// Norms, factors and overflows are decided on cards, so that steps that clip or scale are replayed as well, by `graphs` launches each.
+template <class Backend> void replays_steps_that_clip(long graphs) {
+  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>, LossScaling>;
+  Trainer<Clipped, Backend> there{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Clipped, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
+  const long before = cuda_emulator::counts().graph_launches;
+  for (int s = 0; s < 8; ++s) {
+    there.clip().max_norm = here.clip().max_norm = s < 5 ? 0.1 : 0.4;
+    Rows rows(16, s);
+    for (float& x : rows.inputs) x *= s == 3 ? 1e36F : 1.0F;  // with the scale gradients overflow, and the step is left out
+    const StepResult on_cards = there.step(rows.batch()), on_host = here.step(rows.batch());
+    CHECK(on_cards.skipped == on_host.skipped);
+    CHECK(on_cards.skipped == (s == 3));
+    CHECK(there.loss_scale().scale() == here.loss_scale().scale());
+    if (!on_cards.skipped) CHECK(std::abs(on_cards.norm.value() - on_host.norm.value()) < 1e-4F * on_host.norm.value());
+  }
+  CHECK(cuda_emulator::counts().graph_launches - before == 7 * graphs);
+  const std::vector<float> a = there.parameter("2.weight"), b = here.parameter("2.weight");
+  for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-4F);
+}
+
+/// A norm that is not finite holds the step: it is told, no parameter has changed, and steps go on.
+template <class Backend> void holds_a_step_whose_norm_is_not_finite() {
+  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>>;
+  Trainer<Clipped, Backend> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 4; ++s) {  // queued, captured, replayed
+    const std::uint64_t before = trainer.parameter_hash();
+    Rows wrong(16, s);
+    for (float& x : wrong.inputs) x *= 1e25F;  // losses stay finite, squares do not
+    const std::string words = said([&] { trainer.step(wrong.batch()); });
+    CHECK(words.find("[heddle.R02]") == 0);
+    CHECK_FALSE(trainer.interrupted());
+    CHECK(trainer.parameter_hash() == before);
+    trainer.step(Rows(16, s).batch());
+    CHECK(trainer.parameter_hash() != before);
+  }
+}
+
+/// Each n-th call that fails once in a small training is one sentence, nothing hangs, and nothing is left alive. How many were told.
+template <class Backend> int tell_each_call_that_fails(int devices, long most, long each) {
+  int found = 0;
+  for (long n = 1; n < most; n += each) {
+    const Cards cards{{.devices = devices}};
+    cuda_emulator::fail_call(n);
+    const std::string words = said([] {
+      Trainer<Of<DataParallel<2>>, Backend> trainer{{.learning_rate = 1e-2}, Seed{3}};
+      for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
+    });
+    CAPTURE(n);
+    CAPTURE(cuda_emulator::failed_call());
+    CAPTURE(words);
+    const auto says = [&](const char* code) { return words.find(code) != std::string::npos; };  // who waits names the rank that is lost, and why
+    const bool told = says("[heddle.R36]") || says("[heddle.R14]") || says("[heddle.R37] no card can be seen");
+    const bool goes_back = cuda_emulator::failed_call() == "cudaSetDevice";  // to the card that the thread had before: whoever needs one says which
+    CHECK((told || goes_back || cuda_emulator::failed_call().empty()));
+    found += told ? 1 : 0;
+  }
+  return found;
 }
 
 }  // namespace plans_on_cards

@@ -33,7 +33,7 @@ Folder::Folder(std::string path) : path_(std::move(path)) { std::filesystem::cre
 
 Folder Folder::made() {
   static Made all;
-  std::string path = (std::filesystem::temp_directory_path() / "emulated_nccl_XXXXXX").string();
+  std::string path = (std::filesystem::temp_directory_path() / "emulated_nccl_").string() + std::string(6, 'X');  // as mkdtemp asks
   if (mkdtemp(path.data()) == nullptr) stop("no folder can be made for ranks that are processes");
   all.paths.push_back(path);
   return Folder{path};

@@ -78,7 +78,7 @@ def chains(reading, names, files):
 def check(root):
     mpi, reading = house.mpi_folders(), house.Reading(root)
     names = [str(header.relative_to(root / "include")) for header in house.headers(root)]
-    names = [name for name in names if (mpi or not OF_MPI.search(name)) and (house.cuda_folders() or not house.OF_CUDA.search(name))]
+    names = [name for name in names if (mpi or not OF_MPI.search(name)) and not house.lacks_cards(name)]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         files = {head: pathlib.Path(folder) / f"{number}.pch" for number, head in enumerate(PRECOMPILED) if head in names and precompiles()}
         for faults in pool.map(lambda head: faults_of(root, [head], None, files[head]), files):

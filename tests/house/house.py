@@ -56,6 +56,18 @@ def cuda_folders():
 
 
 INCLUDE = re.compile(r'#include [<"](.*?)[>"]')
+OF_NCCL = re.compile(r"heddle/(transport/nccl\w*|backend/cuda_(rank|threads|mpi))\.hpp$")
+
+
+def nccl_is_here():
+    """NCCL is no part of the CUDA toolkit: many machines have one without the other."""
+    folders = [pathlib.Path(folder) for folder in ("/usr/include", "/usr/local/include", *(cuda_folders() or [])[1:])]
+    return any((folder / "nccl.h").exists() for folder in folders)
+
+
+def lacks_cards(name):
+    """Whether a header needs CUDA or NCCL, and this machine has none."""
+    return bool(OF_CUDA.search(name)) and not cuda_folders() or bool(OF_NCCL.search(name)) and not nccl_is_here()
 
 
 def included(text):

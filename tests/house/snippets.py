@@ -104,11 +104,11 @@ def chains(blocks):
 
 
 def check(root):
-    blocks_of_pages, mpi, cuda, reading = [], house.mpi_folders(), house.cuda_folders(), house.Reading(root)
+    blocks_of_pages, mpi, reading = [], house.mpi_folders(), house.Reading(root)
     for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         if page.exists():
             blocks_of_pages += [Block(page, line, source, reading) for line, source, exempt in blocks(page.read_text())
-                                if not exempt and (mpi or "_mpi.hpp>" not in source) and (cuda or "/cuda" not in source)]
+                                if not exempt and (mpi or "_mpi.hpp>" not in source) and not any(map(house.lacks_cards, house.INCLUDE.findall(source)))]
     behind_doors = frozenset().union(*map(reading.perhaps, of_doors))
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         doors = pathlib.Path(folder) / "doors.hpp"

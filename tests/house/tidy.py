@@ -24,7 +24,7 @@ def check(root):
     base = root / "include"
     mpi, cuda = house.mpi_folders(), house.cuda_folders()
     read = [str(path.relative_to(base)) for path in house.headers(root)]
-    read = [name for name in read if (mpi or not OF_MPI.search(name)) and (cuda or not house.OF_CUDA.search(name))]
+    read = [name for name in read if (mpi or not OF_MPI.search(name)) and not house.lacks_cards(name)]
     with tempfile.TemporaryDirectory() as folder:
         unit = pathlib.Path(folder) / "all_headers.cpp"
         unit.write_text("".join(f'#include "{name}"\n' for name in read))

@@ -38,18 +38,3 @@ TEST_CASE("both Programs count: what one of them alone moves has a group in both
   CHECK(GroupNumbers{P::training, P::evaluation}.of(P::training.mesh, Rank{0}, axis::stage) == 2);
   CHECK(GroupNumbers{P::evaluation, P::training}.of(P::training.mesh, Rank{0}, axis::stage) == 2);
 }
-
-TEST_CASE("what several groups hold alike is summed along the tree, and the rest as the plan asks") {
-  using Free = Of<Sharded<2>, Accumulate<2>, Clip<GlobalNorm>>;
-  using Split = Of<Hybrid<TensorParallel<2>, DataParallel<3>>, Accumulate<2>>;
-  static_assert(!is_reproducible<Free> && !is_reproducible<Split>);
-  int norms = 0, any = 0;
-  for (int c = 0; c < Free::training.collective_count; ++c) {
-    const Collective& sum = Free::training.collectives[c];
-    norms += sum.purpose == Purpose::norm ? 1 : 0;
-    any += order_of(Free::training, sum) == SumOrder::any ? 1 : 0;
-    CHECK((order_of(Free::training, sum) == SumOrder::tree) == (sum.purpose == Purpose::norm));
-  }
-  CHECK((norms > 0 && any > 0));
-  for (int c = 0; c < Split::training.collective_count; ++c) CHECK(order_of(Split::training, Split::training.collectives[c]) == SumOrder::tree);
-}

@@ -45,7 +45,9 @@ TEST_CASE("the room for what others send is that of the largest sum, in whole li
   CHECK(NcclPeers::parts_of(16, 2) == 16);         // one line is not divided
   CHECK(NcclPeers::parts_of(1000, 1) == 0);
   NcclPeers peers = peers_of(2);
-  CHECK(peers.room_for_parts() == 504);  // 31 lines, and 32 of which the last is not full
+  CHECK(peers.room_for_parts(1) == 504);  // 31 lines, and 32 of which the last is not full
+  const NcclPeers wide{8, {{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}}, PendingLimits{4, 4, {1000, 8000}, nullptr}, milliseconds{50}};
+  CHECK(wide.room_for_parts(6) == 4000);  // 3 parts of 256 of four ranks, and one of 4,000 of two
   CHECK(peers.groups().members(0) == 2);
   CHECK(peers.limits().reductions == 4);
 }

@@ -47,7 +47,8 @@ inline ncclUniqueId new_id() {
 class OnHost {
  public:
   OnHost(Card& card, NcclPeers& peers, int rank, const ncclUniqueId& id)
-      : card_(card), endpoint_(peers, rank, CardLanes{card, peers.room_for_parts()}, id, [&peers, rank](auto begun) { peers.pause(rank, begun); }) {}
+      : card_(card),
+        endpoint_(peers, rank, CardLanes{card, peers.room_for_parts(rank)}, id, [&peers, rank](auto begun) { peers.pause(rank, begun); }) {}
 
   std::int64_t send_start(int peer, const float* source, std::int64_t n) {
     Piece piece = up(source, n);
@@ -170,7 +171,7 @@ class World {
  public:
   static constexpr int most_ranks = 7;
   World(int ranks, std::vector<std::vector<int>> groups, std::chrono::nanoseconds deadline = std::chrono::minutes{2})
-      : peers_(ranks, std::move(groups), PendingLimits{4, 4, {40960, 20001 * 7}, nullptr}, deadline), workers_(ranks),
+      : peers_(ranks, std::move(groups), PendingLimits{4, 4, {20001 * 7, 20001 * 7}, nullptr}, deadline), workers_(ranks),
         cards_(static_cast<std::size_t>(ranks)), ends_(static_cast<std::size_t>(ranks)) {
     cuda_emulator::reset({.seed = static_cast<std::uint64_t>(ranks), .devices = ranks});
     const ncclUniqueId id = new_id();

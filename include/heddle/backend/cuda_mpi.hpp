@@ -221,9 +221,9 @@ class CardMpiSession {
 /// CUDA with one process for each card, on one machine or several. Every process makes the same trainers and calls, as with CpuMpi; results are the
 /// same in all of them.
 ///
-/// Errors  R37 fewer cards than processes of a machine, or two ranks on one card; R03 if the processes are not as many as the devices of the plan;
-/// R08
-///         if they run different programs; R10 if RANK names another rank
+/// Errors  R37 fewer cards than processes of a machine, or two ranks on one card; R03 if processes are not as many as devices of the plan; R08 if
+/// they
+///         run different programs; R10 if RANK names another rank
 /// Tested  backend/cuda_mpi_test
 struct CudaMpi {
   using Compute = CudaCompute;

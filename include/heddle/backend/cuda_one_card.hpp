@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "heddle/backend/cuda_card.hpp"
 #include "heddle/backend/cuda_device.hpp"
 #include "heddle/backend/cuda_steps.hpp"
+#include "heddle/backend/ranks_here.hpp"
 #include "heddle/backend/thread_session.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/core/written.hpp"
@@ -43,14 +43,14 @@ struct RanksOnOneCard {
 /// The ranks of a plan as logical devices of one card: DataParallel<4> has four, with an arena each, in one queue.
 ///
 /// Tested  backend/cuda_one_card_test, equivalence/cuda_test
-class OneCardSession {
+class OneCardSession : public RanksHere {
  public:
   using Endpoint = Conducted<CardMover>::Endpoint;
   using Device = CudaDevice;
 
   HEDDLE_APART OneCardSession(const TransportNeeds& needs, std::chrono::nanoseconds /*deadline*/)
-      : card_(0, sound(needs)), world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, {}, nullptr}, CardMover{card_}),
-        errors_(static_cast<std::size_t>(needs.ranks)) {}
+      : RanksHere(needs.ranks), card_(0, sound(needs)),
+        world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, {}, nullptr}, CardMover{card_}) {}
 
   /// The workspace of products, which all ranks of the card share, the numbers of a step and sums of squares; what is pinned lies on the host.
   [[nodiscard]] static constexpr Bytes memory(const RankNeeds&) { return Card::memory; }
@@ -81,21 +81,8 @@ class OneCardSession {
   }
   /// The ranks are made anew: what was captured is of those before.
   void forget() { steps_.forget(); }
-  void rethrow_first() const {
-    for (const std::exception_ptr& error : errors_)
-      if (error) std::rethrow_exception(error);
-  }
-  [[nodiscard]] std::exception_ptr error(int rank) const { return errors_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] bool failed() const {
-    for (const std::exception_ptr& error : errors_)
-      if (error) return true;
-    return false;
-  }
   [[nodiscard]] Endpoint& endpoint(Rank rank) { return world_.endpoint(rank); }
   void give_up(Rank rank, const std::string& why) { world_.give_up(rank, why); }
-  [[nodiscard]] static bool local(Rank) { return true; }
-  [[nodiscard]] static bool first_process() { return true; }
-  static void share(Rank, std::span<std::byte>) {}
   /// False where the card does not go on: what it has done is not known.
   bool reset() {
     const CurrentCard here{card_.number()};
@@ -156,7 +143,6 @@ class OneCardSession {
 
   Card card_;
   Conducted<CardMover> world_;
-  std::vector<std::exception_ptr> errors_;
   QueuedSteps steps_;
 };
 

@@ -134,7 +134,10 @@ class RankOnCard {
   }
   [[nodiscard]] bool dropped() const { return !endpoint_ || endpoint_->communicators().aborted(); }
   /// All ranks again, after drop() on each.
-  HEDDLE_COLD void meet(const ncclUniqueId& id) { endpoint_.emplace(peers_, rank_, CardLanes{card_, peers_.room_for_parts()}, id, waits_.pause); }
+  HEDDLE_COLD void meet(const ncclUniqueId& id) {
+    endpoint_.reset();  // its room on the card is free before there is more
+    endpoint_.emplace(peers_, rank_, CardLanes{card_, peers_.room_for_parts(rank_)}, id, waits_.pause);
+  }
 
  private:
   void meet_others() const {

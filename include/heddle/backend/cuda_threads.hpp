@@ -13,7 +13,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "heddle/backend/cuda_card.hpp"
 #include "heddle/backend/cuda_device.hpp"
 #include "heddle/backend/cuda_rank.hpp"
+#include "heddle/backend/ranks_here.hpp"
 #include "heddle/backend/thread_session.hpp"
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/units.hpp"
@@ -46,18 +46,18 @@ struct RanksAsCards {
 /// DataParallel<4> takes the cards 0 to 3 of those that CUDA_VISIBLE_DEVICES shows, in that order, and has a thread for each.
 ///
 /// Tested  backend/cuda_threads_test, equivalence/cuda_test
-class CardThreadsSession {
+class CardThreadsSession : public RanksHere {
  public:
   using Endpoint = RankOnCard::Endpoint;
   using Device = CudaDevice;
 
   HEDDLE_APART CardThreadsSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
-      : usual_rows_(needs.rows),
+      : RanksHere(needs.ranks),
         peers_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements, nullptr}, deadline),
-        workers_(sound(needs)), errors_(static_cast<std::size_t>(needs.ranks)), ranks_(static_cast<std::size_t>(needs.ranks)) {
+        workers_(sound(needs)), ranks_(static_cast<std::size_t>(needs.ranks)) {
     const ncclUniqueId id = new_id();
     on_each([&](int rank) {
-      at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, CudaProductOptions{.usual_rows = usual_rows_}, id,
+      at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, CudaProductOptions{.usual_rows = needs.rows}, id,
                                               WaysToWait{.pause = [this, rank](WaysToWait::Clock::time_point begun) { peers_.pause(rank, begun); },
                                                          .meet = [this, rank] { peers_.meet(rank); }});
     });
@@ -80,16 +80,6 @@ class CardThreadsSession {
   void forget() {
     for (auto& rank : ranks_) rank->forget();
   }
-  void rethrow_first() const {
-    for (const std::exception_ptr& error : errors_)
-      if (error) std::rethrow_exception(error);
-  }
-  [[nodiscard]] std::exception_ptr error(int rank) const { return errors_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] bool failed() const {
-    for (const std::exception_ptr& error : errors_)
-      if (error) return true;
-    return false;
-  }
   [[nodiscard]] Endpoint& endpoint(Rank rank) { return at(rank.value)->endpoint(); }
   /// On the thread of the rank: nothing of its card is read or written any more when this returns. What it has queued for others they do not get,
   /// unless its card has done all of the call.
@@ -99,9 +89,6 @@ class CardThreadsSession {
     peers_.lost().add(rank.value, why);
     if (there != nullptr && there->where() == RankOnCard::Where::busy) at(rank.value)->drop();
   }
-  [[nodiscard]] static bool local(Rank) { return true; }
-  [[nodiscard]] static bool first_process() { return true; }
-  static void share(Rank, std::span<std::byte>) {}
   /// Where operations of some rank were ended, all ranks meet anew; false where a card or NCCL does not go on. Errors of the call that failed stay.
   bool reset() {
     forget();  // of which kind each rank has captured a step must be the same on all
@@ -161,15 +148,13 @@ class CardThreadsSession {
     rethrow_first();
   }
 
-  std::int64_t usual_rows_;
   NcclPeers peers_;
   Workers workers_;
-  std::vector<std::exception_ptr> errors_;  // by rank, of the last call
   std::vector<std::unique_ptr<RankOnCard>> ranks_;
 };
 
-/// CUDA with a card for each device of the plan, in one process. Under a Grain sums run along the tree of the host, so that all policies have one
-/// another's bits; without one NCCL adds in its own order.
+/// CUDA with a card for each device of the plan, in one process. Where a plan asks for the order of the tree, as under a Grain, all policies have one
+/// another's bits; elsewhere NCCL adds in an order of its own.
 ///
 /// Errors  R37 fewer cards than devices; R03 if WORLD_SIZE asks for more than one process
 /// Tested  backend/cuda_threads_test, equivalence/cuda_test

@@ -162,13 +162,12 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
     const int group = groups_[c.axis];
     const std::int64_t all = c.floats();
     const std::int64_t part = all / p_->mesh.size(c.axis);
-    const SumOrder order = order_of(*p_, c);
     if (c.widens()) wide_ = device_.widen(c);
     switch (c.kind) {
-      case CollectiveKind::all_reduce: ticket = endpoint_.all_reduce_start(group, c.widens() ? wide_ : t.at(c.target, all), all, order); return;
+      case CollectiveKind::all_reduce: ticket = endpoint_.all_reduce_start(group, c.widens() ? wide_ : t.at(c.target, all), all, c.order); return;
       case CollectiveKind::reduce_scatter:
         ticket = endpoint_.reduce_scatter_start(group, c.widens() ? wide_ : t.at(c.source, all),
-                                                c.widens() ? wide_ + all : t.at(adds(c) ? c.arrived : c.target, part), all, order);
+                                                c.widens() ? wide_ + all : t.at(adds(c) ? c.arrived : c.target, part), all, c.order);
         return;
       case CollectiveKind::all_gather: ticket = endpoint_.all_gather_start(group, t.at(c.source, part), t.at(c.target, all), all); return;
     }

@@ -46,7 +46,7 @@ namespace heddle::run_room {
 ///
 /// What a Session offers for the ranks of this process: run(job), error(rank), failed() and rethrow_first(), local(rank) which says whether one lives
 /// here, first_process(), endpoint(rank), give_up(rank, why), share(owner, bytes), after which every process has the owner's bytes, reset(), which
-/// says whether the ranks can go on after one of them has thrown, and, if they share one thread, conduct(executors).
+/// says whether the ranks can go on after one of them has thrown; conduct(executors) if they share one thread, or step(executor, input) for each.
 ///
 /// Errors  B05 and B06 batches of other sizes, R01 RankLost, R02 NonFinite, R04 a run that was interrupted between ranks, R11 a call inside another
 /// Tested  run/local_ranks_test, run/trainer_test, equivalence/

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Which group of a transport carries the collectives of a rank along an axis: groups are of the axes along which the plan has any.
 // Sees: mesh, plan/program, plan/read/collective_needs.  Does not see: policies, any backend.
-// In: the training and the evaluation Program.  Out: GroupNumbers, RankGroups, order_of.
+// In: the training and the evaluation Program.  Out: GroupNumbers, RankGroups.
 #pragma once
 
 #include "heddle/mesh/mesh.hpp"
@@ -50,13 +50,5 @@ struct RankGroups {
   }
   [[nodiscard]] constexpr int operator[](Axis a) const { return along[static_cast<int>(a)]; }
 };
-
-/// In which order a transport may add. What several groups hold alike, as a norm, a tied weight or a parameter that each coordinate of axis tensor
-/// has whole, stays alike only along one tree; else it is the order of the collective.
-///
-/// Tested  run/transport_groups_test
-[[nodiscard]] constexpr SumOrder order_of(const Program& p, const Collective& sum) {
-  return sum.purpose == Purpose::norm || p.mesh.size(Axis::tensor) > 1 || p.use_count > 0 ? SumOrder::tree : sum.order;
-}
 
 }  // namespace heddle::run_room

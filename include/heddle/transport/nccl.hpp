@@ -28,9 +28,9 @@ namespace heddle::transport_room {
 
 /// What one rank holds of a transport over NCCL. Its operations are queued one behind the other (NCCL promises nothing of two that a card runs at
 /// once), in the order of the starts: the lane model under which every Program is checked to end. A wait only says that what is computed from now on
-/// comes behind what was started, so no call of this waits for another rank, but for NCCL's own making of a connection at the first use of it. Under
-/// RankSums::tree an all-reduce of 4 ranks is an exchange of quarters, a sum along the tree of every transport and a gather: the bits of threads, and
-/// the bytes of a ring.
+/// comes behind what was started, so no call of this waits for another rank, but for NCCL's own making of a connection at the first use of it. Along
+/// the tree an all-reduce of 4 ranks is an exchange of quarters, a sum as every transport takes it and a gather: the bits of threads, and the bytes
+/// of a ring.
 ///
 /// `Lanes` has the queues of the card:
 ///   queue()                         the cudaStream_t of NCCL's operations
@@ -40,9 +40,8 @@ namespace heddle::transport_room {
 ///   copy(to, from, n), sum(to, from, members, n)   in that queue; the sum runs along the tree of tree_sum
 ///
 /// Moves   as every transport: what the ledger says                                                              [bytes]
-/// Errors  R01 RankLost once a rank was given up; R36 what NCCL refuses; T02 to T05 misuse. Counts that differ are for the checks of a Program, and
-/// for
-///         the hashes that ranks compare: NCCL does not see them
+/// Errors  R01 RankLost once a rank was given up; R36 what NCCL refuses; T02 to T05 misuse. NCCL does not see counts that differ: checks of a Program
+///         do, and the hashes that ranks compare
 /// Tested  transport/nccl_test, backend/cuda_threads_test
 template <class Lanes> class NcclEndpoint {
  public:

@@ -27,9 +27,8 @@
 
 namespace heddle::transport_room {
 
-/// Of the ranks of one plan whose threads are in this process. Each rank has a card of its own, so that a rank waits for a queue, never for another
-/// thread: what it asks between two looks at its queue is pause(). 2 ranks of which one has thrown are one that is lost and one whose next pause()
-/// says so.
+/// Of the ranks of one plan, each with a card of its own. What a rank asks between two looks at its queue is pause(): of 2 ranks of which one has
+/// thrown it tells the other. Those that are threads of one process meet() before their cards wait for each other.
 ///
 /// Errors  R01 RankLost, R13 a deadline that is none
 /// Tested  transport/nccl_peers_test
@@ -47,11 +46,13 @@ class NcclPeers {
   [[nodiscard]] const SentCounters& traffic(int rank) const { return traffic_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] LostRanks& lost() { return lost_; }
   [[nodiscard]] const LostRanks& lost() const { return lost_; }
-  /// The most elements that a rank receives of others at once: with 4 members a sum of 1,000 brings 3 parts of at most 256, whole lines each.
-  [[nodiscard]] std::int64_t room_for_parts() const {
+  /// The most elements that a rank receives of others at once, from the largest sum of each of its groups in their order: with 4 members a sum of
+  /// 1,000 brings 3 parts of at most 256, whole lines each.
+  [[nodiscard]] std::int64_t room_for_parts(int rank) const {
     std::int64_t most = 0;
-    for (std::size_t own = 0; own < limits_.elements.size(); ++own)
-      for (int g = 0; g < groups_.count(); ++g) most = std::max(most, parts_of(limits_.elements[own], groups_.members(g)));
+    std::size_t own = 0;
+    for (int g = 0; g < groups_.count() && own < limits_.elements.size(); ++g)
+      if (groups_.position(g, rank) >= 0) most = std::max(most, parts_of(limits_.elements[own++], groups_.members(g)));
     return most;
   }
   [[nodiscard]] static constexpr std::int64_t parts_of(std::int64_t elements, int members) {

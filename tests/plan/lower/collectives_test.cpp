@@ -86,12 +86,19 @@ TEST_CASE("sums over ranks follow the tree where sums over grains do, and where 
   using Tree = Of<Sharded<2>>;
   using Rounds = Of<Sharded<2>, Accumulate<2>>;
   static_assert(Tree::training.batch.tree && !Rounds::training.batch.tree);
-  for (const Purpose sum : {Purpose::gradient, Purpose::loss}) {
-    CHECK(find(Tree::training, sum, axis::shard).order == SumOrder::tree);
-    CHECK(find(Rounds::training, sum, axis::shard).order == SumOrder::any);
-  }
+  CHECK(find(Tree::training, Purpose::gradient, axis::shard).order == SumOrder::tree);
+  CHECK(find(Rounds::training, Purpose::gradient, axis::shard).order == SumOrder::any);
   CHECK(find(Rounds::evaluation, Purpose::loss, axis::shard).order == SumOrder::tree);
   CHECK(find(Tree::training, Purpose::parameters, axis::shard).order == SumOrder::any);
+}
+
+TEST_CASE("what several groups of ranks hold alike is summed along the tree, whatever the batch asks") {
+  using Rounds = Of<Sharded<2>, Accumulate<2>, Clip<GlobalNorm>>;
+  using Split = Of<Hybrid<TensorParallel<2>, DataParallel<2>>, Accumulate<2>>;
+  static_assert(!Rounds::training.batch.tree && !Split::training.batch.tree);
+  for (const Purpose sum : {Purpose::loss, Purpose::norm}) CHECK(find(Rounds::training, sum, axis::shard).order == SumOrder::tree);
+  CHECK(find(Split::training, Purpose::gradient, axis::data).order == SumOrder::tree);  // a bias that both ranks of axis tensor have
+  CHECK(find(Split::training, Purpose::value, axis::tensor).order == SumOrder::any);    // one group for each
 }
 
 TEST_CASE("each collective of the table is named by a line or an entry") {

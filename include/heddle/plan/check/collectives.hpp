@@ -29,15 +29,16 @@ struct FollowingCollective {
       return of_bucket(entry.bucket, entry.axis, gathers);
     Collective c;
     c.axis = entry.axis;
-    if (entry.what != BodyOp::gather_value) c.order = order_of_sums(p);
     if (entry.what == BodyOp::reduce_parameter) return of_parameter(entry, c);
     if (entry.what == BodyOp::reduce_phase) {
       c.purpose = Purpose::phase;
+      c.order = order_of_sums(p, c.purpose);
       c.source = c.target = of_place(entry.d);
       c.elements = c.payload = entry.features;
       return c;
     }
     c.purpose = Purpose::value;
+    if (entry.what != BodyOp::gather_value) c.order = order_of_sums(p, c.purpose);
     c.type = entry.type;  // S17 compares it with what lies there
     c.payload = p.batch.micro_rows * entry.features;
     c.source = of_place(entry.what == BodyOp::gather_value ? entry.a : entry.b);
@@ -70,6 +71,7 @@ struct FollowingCollective {
   [[nodiscard]] constexpr Collective of_parameter(const Entry& entry, Collective c) const {
     const ParameterPlace& place = p.parameters[p.graph->nodes[entry.node].first_parameter + entry.bucket];
     c.purpose = Purpose::parameter_term;
+    c.order = order_of_sums(p, c.purpose);
     c.elements = c.payload = place.elements;
     if (slices_of(p.storage, p.storage.gradients) > 1) {
       const FlatBucket& unit = p.buckets[p.bucket_of_node[entry.node]];
@@ -86,8 +88,8 @@ struct FollowingCollective {
     const bool loss = p.moves(line, Purpose::loss);
     Collective c;
     c.axis = line.axis;
-    c.order = order_of_sums(p);
     c.purpose = loss ? Purpose::loss : Purpose::norm;
+    c.order = order_of_sums(p, c.purpose);
     c.source.region = c.target.region = loss ? RegionKind::losses : RegionKind::norms;
     c.source.begin = c.target.begin = loss ? grains_of_step(p.batch) : 0;  // behind the terms of the grains
     c.elements = c.payload = loss ? 1 : floats_of_norm(p);
@@ -114,7 +116,7 @@ struct FollowingCollective {
       c.source.stride = b.elements / kept.parts;
       return c;
     }
-    c.order = order_of_sums(p);
+    c.order = order_of_sums(p, c.purpose);
     const int last = kept.gradients ? 0 : gradient_copies(p.batch) - 1;
     const Address here = within(RegionKind::gradients, b, false, b.begin, last);
     c.target = kept.gradients ? here : own_slice_in(here, b.elements);

@@ -36,8 +36,13 @@ namespace heddle::plan_room {
   return axis == Axis::tensor || axis == Axis::stage || (p.storage.parts > 1 && axis == p.storage.axis);
 }
 
-/// The order in which ranks are to add: that of the grains in training; outputs always have the bits of the tree.
-[[nodiscard]] constexpr SumOrder order_of_sums(const Program& p) { return p.training && !p.batch.tree ? SumOrder::any : SumOrder::tree; }
+/// The order in which ranks are to add. Outputs always have the bits of the tree; in training it is that of the grains, and any order is for sums of
+/// which no two groups of ranks take the same.
+[[nodiscard]] constexpr SumOrder order_of_sums(const Program& p, Purpose sum) {
+  if (!p.training || p.batch.tree) return SumOrder::tree;
+  if (sum == Purpose::value || sum == Purpose::parameter_term) return SumOrder::any;
+  return sum == Purpose::gradient && p.mesh.size(Axis::tensor) == 1 ? SumOrder::any : SumOrder::tree;
+}
 
 /// A layer has parameters that follow the rows it sees, as running statistics do: they are read as they are, so their units travel as float32.
 [[nodiscard]] constexpr bool follows_rows(const Graph& graph) {

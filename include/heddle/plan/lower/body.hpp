@@ -124,7 +124,7 @@ struct Bodies {
                                       : gathers ? CollectiveKind::all_gather
                                                 : CollectiveKind::reduce_scatter,
                                       Purpose::value);
-    if (!gathers) c.order = order_of(in.batch, in.training);
+    if (!gathers) c.order = order_of(c.purpose, in.batch, in.layout.mesh, in.training);
     c.source = address_of(sums ? d : gathers ? a : b);
     c.target = address_of(gathers ? b : d);
     c.payload = entry.features * in.batch.micro_rows;
@@ -140,7 +140,7 @@ struct Bodies {
     entry.axis = Axis::tensor;
     entry.bucket = static_cast<std::int16_t>(parameter);
     Collective& c = append_collective(entry, CollectiveKind::all_reduce, Purpose::parameter_term);
-    c.order = order_of(in.batch, in.training);
+    c.order = order_of(c.purpose, in.batch, in.layout.mesh, in.training);
     c.target.region = ring ? RegionKind::fresh : RegionKind::gradients;
     c.target.copy = static_cast<std::int16_t>(ring ? in.buckets[in.bucket_of_node[node]].slot : in.batch.levels() - 1);
     c.target.begin = place.begin - (ring ? in.buckets[in.bucket_of_node[node]].begin : 0);

@@ -68,9 +68,12 @@ struct CollectiveNumbers {
 };
 
 /// Sums over ranks go on where those over grains end: a batch whose grains are added along the fixed tree asks the same of ranks. So do outputs,
-/// which have the same bits in every layout of one split, whatever the batch.
-[[nodiscard]] constexpr SumOrder order_of(const BatchDivision& batch, bool training) {
-  return batch.tree || !training ? SumOrder::tree : SumOrder::any;
+/// which have the same bits in every layout of one split, whatever the batch. What several groups of ranks hold alike stays alike only along one
+/// tree: norms, losses, what layers tell between phases, and gradients of what the ranks of axis tensor have whole.
+[[nodiscard]] constexpr SumOrder order_of(Purpose sum, const BatchDivision& batch, const Mesh& mesh, bool training) {
+  const bool alike =
+      sum == Purpose::norm || sum == Purpose::loss || sum == Purpose::phase || (sum == Purpose::gradient && mesh.size(Axis::tensor) > 1);
+  return batch.tree || !training || alike ? SumOrder::tree : SumOrder::any;
 }
 
 /// Writes what stands in front of the collectives of values.
@@ -106,7 +109,7 @@ struct UnitCollectives {
   constexpr void whole(Purpose purpose, Axis a, RegionKind region, std::int64_t begin, std::int64_t elements, Collective& c) const {
     c.purpose = purpose;
     c.axis = a;
-    c.order = order_of(batch, training);
+    c.order = order_of(purpose, batch, layout.mesh, training);
     c.target.region = region;
     c.target.begin = begin;
     c.source = c.target;
@@ -128,7 +131,7 @@ struct UnitCollectives {
   /// Along the axis that slices units a whole is reduced to slices, along another one slices are reduced.
   constexpr void gradient(const FlatBucket& b, Axis a, Collective& c) const {
     c.axis = a;
-    c.order = order_of(batch, training);
+    c.order = order_of(c.purpose, batch, layout.mesh, training);
     c.payload = b.payload;
     slice(RegionKind::gradients, storage.gradients ? 0 : last_level, b.begin, storage.gradients, b.elements, c.target);
     if (storage.parts == 1 || a != storage.axis) {

@@ -51,7 +51,7 @@ struct PhaseWriter {
       Entry& entry = append(BodyOp::reduce_phase);
       entry.axis = a;
       Collective& c = out.append_collective(entry, CollectiveKind::all_reduce, Purpose::phase);
-      c.order = order_of(in.batch, in.training);
+      c.order = order_of(c.purpose, in.batch, in.layout.mesh, in.training);
       c.source = c.target = address_of(told);
       c.elements = c.payload = entry.features;
     }
