@@ -77,12 +77,16 @@ namespace {
 
 constexpr PendingLimits four{.transfers = 4, .reductions = 4};
 
-/// Ranks that are silent in these tests live on, so MPI can be ended in order, whatever a transport has concluded.
+/// Ranks that are silent in these tests live on, so MPI can be ended in order, whatever a transport has concluded. All leave such a test together: a
+/// process that takes no part in the last one would wait for the others in MPI_Finalize, which has a deadline, while they still test.
 struct AllLive {
   AllLive() = default;
   AllLive(const AllLive&) = delete;
   AllLive& operator=(const AllLive&) = delete;
-  ~AllLive() { MpiProcess::instance().finalize_at_the_end(true); }
+  ~AllLive() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    MpiProcess::instance().finalize_at_the_end(true);
+  }
 };
 
 /// The rank that the call's RankLost names, -1 if the call succeeds.
