@@ -25,8 +25,8 @@ namespace heddle::report_room {
   switch (kind) {
     case SpanKind::forward: return "forward";
     case SpanKind::backward: return "backward";
-    case SpanKind::backward_input: return "backward, input part";
-    case SpanKind::backward_weight: return "backward, weight part";
+    case SpanKind::backward_input: return "input part of a backward";
+    case SpanKind::backward_weight: return "weight part of a backward";
     case SpanKind::send: return "send";
     case SpanKind::receive: return "receive";
     case SpanKind::collective: return "collective";

@@ -29,7 +29,8 @@ struct TimelineText {
 [[nodiscard]] inline std::vector<int> chunks_of(const Timeline& t, int device) {
   std::vector<int> chunks;
   for (const Span& span : t.spans)
-    if (span.device == device && span.chunk >= 0 && std::find(chunks.begin(), chunks.end(), span.chunk) == chunks.end()) chunks.push_back(span.chunk);
+    if (span.device == device && span.lane == Lane::compute && span.chunk >= 0 && std::find(chunks.begin(), chunks.end(), span.chunk) == chunks.end())
+      chunks.push_back(span.chunk);
   std::sort(chunks.begin(), chunks.end());
   return chunks;
 }
@@ -147,8 +148,8 @@ class TimelineRows {
 
 /// What the letters mean: of the kinds that are there, in the order of SpanKind.
 [[nodiscard]] inline std::string letters_of(const std::vector<Timeline>& all, const TimelineText& how) {
-  constexpr const char* words[] = {"F forward", "B backward", "B backward, input part", "W backward, weight part",
-                                   "S> send",   "R> receive", "C< collective",          "U update"};
+  constexpr const char* words[] = {
+      "F forward", "B backward", "B input part of a backward", "W weight part of a backward", "S> send", "R> receive", "C< collective", "U update"};
   bool there[std::size(words)]{};
   bool turns = false;
   for (const Timeline& t : all)
