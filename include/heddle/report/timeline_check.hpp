@@ -72,8 +72,8 @@ inline void refuse_loose_flows(const Timeline& t) {
   }
 }
 
-/// Errors  V01 nothing to draw; V02 a time that is no number, an end before its begin, a device that is not there; V03 flows that do not join one
-/// send and one receive Tested  report/timeline_check_test
+/// Errors  V01 nothing to draw; V02 a time that is none, or a device that is not there; V03 a flow without one send and one receive
+/// Tested  report/timeline_check_test
 inline void refuse_undrawable(const Timeline& t) {
   for (std::size_t i = 0; i < t.spans.size(); ++i) {
     const Span& span = t.spans[i];

@@ -49,9 +49,9 @@ struct TimelineText {
 [[nodiscard]] inline double idle_of(const Timeline& t, int device) { return 1 - t.busy(device).value / t.end().value; }
 
 /// Rows of one timeline on a given scale: 2 devices are 2 rows, or 4 with what they move.
-class TimelineRows {
+class TimelineLines {
  public:
-  TimelineRows(const Timeline& t, const TimelineText& how, double end, std::size_t names)
+  TimelineLines(const Timeline& t, const TimelineText& how, double end, std::size_t names)
       : t_(t), how_(how), end_(end), shown_(shown(t, how)), names_(names), wide_(most_columns - names - 2 - idle_columns) {}
   [[nodiscard]] static std::size_t shown(const Timeline& t, const TimelineText& how) {
     return std::min(t.devices.size(), static_cast<std::size_t>(std::max(1, how.most_devices)));
@@ -172,12 +172,12 @@ class TimelineRows {
   std::size_t names = std::clamp<std::size_t>(characters_of(printable(how.unit.name)), 4, 20);
   for (const Timeline& t : all) {
     end = std::max(end, t.end().value);
-    for (std::size_t d = 0; d < TimelineRows::shown(t, how); ++d)
+    for (std::size_t d = 0; d < TimelineLines::shown(t, how); ++d)
       names = std::max(names, std::min<std::size_t>(20, characters_of(printable(t.devices[d]))));
   }
   std::string out;
   for (const Timeline& t : all) {
-    const TimelineRows rows{t, how, end, names};
+    const TimelineLines rows{t, how, end, names};
     out += wrapped("", heading_of(t, how.unit), 0) + rows.text() + rows.axis();
   }
   return out + wrapped("", letters_of(all, how), 0);
