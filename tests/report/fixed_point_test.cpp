@@ -57,3 +57,15 @@ TEST_CASE("ticks are 1, 2 or 5 of a power of ten apart, no more than asked for, 
       CHECK((std::abs(digit - 1) < 1e-6 || std::abs(digit - 2) < 1e-6 || std::abs(digit - 5) < 1e-6));
     }
 }
+
+TEST_CASE("ticks of an axis that begins elsewhere lie between its ends") {
+  const Ticks ticks{-0.3, 0.5, 6};
+  CHECK(ticks.step == doctest::Approx(0.2));
+  CHECK(ticks.count == 4);
+  CHECK(ticks.label(0) == "-0.2");
+  CHECK(ticks.label(1) == "0.0");
+  CHECK(ticks.label(3) == "0.4");
+  CHECK(Ticks{2.25, 2.5, 4}.label(0) == "2.3");
+  CHECK(Ticks{100'000, 200'000, 6}.label(1) == "120000");
+  CHECK(Ticks{5, 5, 6}.count == 1);
+}

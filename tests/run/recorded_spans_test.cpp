@@ -48,7 +48,7 @@ const Span& found(const Timeline& t, int device, SpanKind kind) {
 
 }  // namespace
 
-TEST_CASE("a message is under way from when both ends have started it until each of them has waited for it") {
+TEST_CASE("a message is under way from when both ends have started it until its receiver has it") {
   const Timeline t = timeline_of(Staged::training, both());
   const Span &send = found(t, 0, SpanKind::send), &receive = found(t, 1, SpanKind::receive);
   CHECK(send.flow == receive.flow);
@@ -57,8 +57,9 @@ TEST_CASE("a message is under way from when both ends have started it until each
   REQUIRE(sender > receiver);
   CHECK(send.begin.value == sender);
   CHECK(receive.begin.value == sender);
-  CHECK(send.end.value == seconds_before(0, ListOp::send_wait) + 1);
-  CHECK(receive.end.value == seconds_before(1, ListOp::receive_wait) + 1);
+  const int waited[] = {seconds_before(0, ListOp::send_wait) + 1, seconds_before(1, ListOp::receive_wait) + 1};
+  CHECK(send.end.value == std::min(waited[0], waited[1]));
+  CHECK(receive.end.value == waited[1]);
   CHECK(send.bytes == Staged::training.bytes(Staged::training.transfers[0]));
   CHECK(t.devices == std::vector<std::string>{"rank 0", "rank 1"});
   CHECK(t.measured);

@@ -64,23 +64,26 @@ struct TimeUnit {
   }
 };
 
-/// Places of an axis that begins at 0: of 0 to 33 with at most 6 ticks every 10, so 0, 10, 20 and 30.
+/// Places of an axis, whole multiples of a step of 1, 2 or 5 times a power of ten: of 0 to 33 with at most 6 ticks every 10, so 0, 10, 20 and 30.
 struct Ticks {
   double step = 1;
+  double first = 0;  ///< [steps]
   int count = 1;
   int digits = 0;  ///< behind the point
 
   Ticks() = default;
-  Ticks(double end, int most) {
-    if (!(end > 0)) return;
-    const double least = end / std::max(1, most - 1);
+  Ticks(double end, int most) : Ticks(0, end, most) {}
+  Ticks(double begin, double end, int most) {
+    if (!(end > begin)) return;
+    const double least = (end - begin) / std::max(1, most - 1);
     step = std::pow(10.0, std::floor(std::log10(least)));
     for (const double factor : {2.0, 2.5, 2.0})  // 1, 2, 5, 10 times a power of ten
       if (step < least * (1 - 1e-9)) step *= factor;
-    count = static_cast<int>(std::floor(end / step * (1 + 1e-9))) + 1;
+    first = std::ceil(begin / step - 1e-9);
+    count = static_cast<int>(std::floor(end / step + 1e-9) - first) + 1;
     digits = std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, 9);
   }
-  [[nodiscard]] double at(int tick) const { return step * tick; }
+  [[nodiscard]] double at(int tick) const { return step * (first + tick); }
   [[nodiscard]] std::string label(int tick) const { return fixed_point(at(tick), digits); }
 };
 

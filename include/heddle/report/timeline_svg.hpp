@@ -97,7 +97,7 @@ class TimelinePicture {
     }
   }
   void device(const Timeline& t, int number) {
-    const std::string name = fitted_words(t.devices[static_cast<std::size_t>(number)], 12, left_ - margin - 8);
+    const std::string name = fitted_words(t.devices[static_cast<std::size_t>(number)], 12, left_ - margin - 7);
     const double high = row + (moves_ ? 2 * strip + 2 : 0);
     front_.words("n", left_ - 8, y_ + row / 2 + 4, name, "end");
     front_.words("n dim", width_ - margin, y_ + row / 2 + 4, percent_words(idle_of(t, number)), "end");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: run. Lines of a step as ranks have run them become a Timeline: computes without the waits in them, messages and collectives from begin to
-// end. Sees: plan/program, plan/read/{timeline, each_collective}.  Does not see: threads, compute, transport, who has recorded the lines. In:
-// Recorded lines, rank by rank.  Out: Timeline.
+// Room: run. Lines of a step as ranks have run them become a Timeline: computes without their waits, messages and collectives whole.
+// Sees: plan/program, plan/read/{timeline, each_collective}.  Does not see: threads, compute, transport, who has recorded the lines.
+// In: Recorded lines, rank by rank.  Out: Timeline.
 #pragma once
 
 #include <algorithm>
@@ -76,8 +76,8 @@ struct RecordedRank {
 
 /// Makes the spans of ranks one after another, then joins sends and receives.
 ///
-/// A message is under way from when both of its ranks have started it until its receiver has it; a collective of a rank from its start to the end of
-/// its wait; a compute until it waits for one, and from then on again.
+/// A message is under way from when both of its ranks have started it until its receiver has waited for it, or until its sender has, if that is sooner;
+/// a collective of a rank from its start to the end of its wait; a compute until it waits for one, and from then on again.
 /// Two ranks with 4 micro-batches have 8 messages, so 16 spans of them and flows 0 to 7.
 class SpanMaker {
  public:
@@ -199,6 +199,7 @@ class SpanMaker {
       Span& send = t_.spans[static_cast<std::size_t>(message.send)];
       Span& receive = t_.spans[static_cast<std::size_t>(message.receive)];
       const Seconds both = std::max(send.begin, receive.begin);
+      send.end = std::min(send.end, receive.end);
       if (both < send.end) send.begin = both;
       if (both < receive.end) receive.begin = both;
       send.flow = receive.flow = flow++;
