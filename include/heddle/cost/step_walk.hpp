@@ -31,8 +31,7 @@ template <class Events> class StepWalk {
   constexpr void run() {
     for (bool moved = true; moved;) {
       moved = false;
-      for (int d = 0; d < count(); ++d)
-        for (const int end = p_.lists[devices_.role(d)].end; line_[d] < end && advance(d, p_.instructions[line_[d]]); ++line_[d]) moved = true;
+      for (int d = 0; d < count(); ++d) moved = go_on(d) || moved;
     }
   }
   [[nodiscard]] constexpr int count() const { return devices_.count(); }
@@ -48,6 +47,13 @@ template <class Events> class StepWalk {
   }
 
  private:
+  /// Until the device must wait for another; false if it could do nothing.
+  constexpr bool go_on(int d) {
+    const int line = line_[d], entry = entry_[d];
+    const bool joined = joined_[d];
+    for (const int end = p_.lists[devices_.role(d)].end; line_[d] < end && advance(d, p_.instructions[line_[d]]);) ++line_[d];
+    return line_[d] != line || entry_[d] != entry || joined_[d] != joined;
+  }
   /// False if the device must wait for another first.
   constexpr bool advance(int d, const Instruction& line) {
     switch (line.op) {
