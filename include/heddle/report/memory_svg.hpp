@@ -53,5 +53,5 @@ namespace heddle::report_room {
 }  // namespace heddle::report_room
 
 namespace heddle::extending {
-using report_room::memory_svg;
+using report_room::memory_curves, report_room::memory_svg;
 }  // namespace heddle::extending

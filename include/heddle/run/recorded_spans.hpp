@@ -76,9 +76,9 @@ struct RecordedRank {
 
 /// Makes the spans of ranks one after another, then joins sends and receives.
 ///
-/// A message is under way from when both of its ranks have started it until its receiver has waited for it, or until its sender has, if that is sooner;
-/// a collective of a rank from its start to the end of its wait; a compute until it waits for one, and from then on again.
-/// Two ranks with 4 micro-batches have 8 messages, so 16 spans of them and flows 0 to 7.
+/// A message is under way from when both of its ranks have started it until its receiver has waited for it, or until its sender has, if that is
+/// sooner; a collective of a rank from its start to the end of its wait; a compute until it waits for one, and from then on again. Two ranks with 4
+/// micro-batches have 8 messages, so 16 spans of them and flows 0 to 7.
 class SpanMaker {
  public:
   SpanMaker(const Program& p, const std::vector<RecordedRank>& ranks) : p_(p), ranks_(ranks) {
