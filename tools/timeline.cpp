@@ -55,6 +55,7 @@ template <class ThePlan> std::vector<Timeline> both(const std::string& name, con
   for (int i = 0; i < settings.steps; ++i)
     for (const auto& batch : data.in_order().template batches<ThePlan>()) trainer.step(batch);
   Timeline measured = observer.timeline(settings.step);
+  refuse_other_plan(measured, ThePlan::training);
   measured.title = name + ", step " + std::to_string(settings.step) + " on threads";
   measured.memory = cost_room::memory_in_time(ThePlan::training, measured, true);
   return {predicted<ThePlan>(name, measured), measured};

@@ -151,3 +151,7 @@ inline void refuse_other_plan(const Timeline& t, const Program& p) {
 }
 
 }  // namespace heddle::report_room
+
+namespace heddle::extending {
+using report_room::refuse_other_plan;
+}  // namespace heddle::extending

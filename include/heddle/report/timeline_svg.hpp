@@ -120,7 +120,7 @@ class TimelinePicture {
     std::vector<const Span*> spans;
     for (const Span& span : t.spans)
       if (span.device == device && span.lane == lane) spans.push_back(&span);
-    std::stable_sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) { return a->begin < b->begin; });
+    std::sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) { return a->begin != b->begin ? a->begin < b->begin : a < b; });
     std::vector<Run> runs;
     const double least = 0.4 * end_ / (right_ - left_);  // of a pixel
     for (const Span* span : spans) {

@@ -62,7 +62,8 @@ class TraceWriter {
       std::vector<std::size_t> spans;
       for (std::size_t i = 0; i < t_.spans.size(); ++i)
         if (t_.spans[i].device == number && t_.spans[i].lane == lane) spans.push_back(i);
-      std::stable_sort(spans.begin(), spans.end(), [&](std::size_t a, std::size_t b) { return t_.spans[a].begin < t_.spans[b].begin; });
+      std::sort(spans.begin(), spans.end(),
+                [&](std::size_t a, std::size_t b) { return t_.spans[a].begin != t_.spans[b].begin ? t_.spans[a].begin < t_.spans[b].begin : a < b; });
       std::vector<Seconds> until;  // of each row
       for (const std::size_t i : spans) {
         std::size_t row = 0;
