@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: cost. Which devices a step is walked on: all ranks, or one of each role where the ranks of a role do the same at the same time.
 // Sees: plan/program, mesh, cost/cells.  Does not see: machines, processes, threads.
-// In: a Program.  Out: Devices: roles, groups, the other end of a transfer.
+// In: a Program.  Out: WalkedDevices: roles, groups, the other end of a transfer.
 #pragma once
 
 #include "heddle/cost/cells.hpp"
@@ -13,9 +13,9 @@ namespace heddle::cost_room {
 /// Stage 2 x data 4 has 8 devices by rank, and 2 by role, each of which stands for 4.
 ///
 /// Tested  cost/devices_test
-class Devices {
+class WalkedDevices {
  public:
-  constexpr Devices(const Program& p, bool by_rank) : by_rank_(by_rank), roles_(p.roles), ranks_(p.mesh.ranks()) {
+  constexpr WalkedDevices(const Program& p, bool by_rank) : by_rank_(by_rank), roles_(p.roles), ranks_(p.mesh.ranks()) {
     for (int a = 0; a < axis_count; ++a) {
       size_[a] = p.mesh.size(static_cast<Axis>(a));
       stride_[a] = p.mesh.stride(static_cast<Axis>(a));

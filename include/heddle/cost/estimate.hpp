@@ -11,9 +11,9 @@
 
 namespace heddle::cost_room {
 
-/// What a step takes. Devices are the roles of a pipeline, and the replicas of a role do the same at the same time: that of the largest share stands
-/// for all, as if the devices of smaller shares were slower by as much. Batch<128> over WeightedDataParallel<3, 1> takes as long as 96 rows. On a
-/// machine whose devices differ (Machine::speeds) each rank is a device, with its own share of the batch.
+/// What a step takes. WalkedDevices are the roles of a pipeline, and the replicas of a role do the same at the same time: that of the largest share
+/// stands for all, as if the devices of smaller shares were slower by as much. Batch<128> over WeightedDataParallel<3, 1> takes as long as 96 rows.
+/// On a machine whose devices differ (Machine::speeds) each rank is a device, with its own share of the batch.
 struct Estimate {
   Seconds step;                  ///< until the last device has done its last instruction; no number if there is a fault
   std::vector<Seconds> busy;     ///< computing, by device

@@ -24,7 +24,7 @@ struct NoEvents {
 /// Tested  cost/meetings_test
 template <class Events> class Meetings {
  public:
-  constexpr Meetings(const Program& p, const Machine& m, const Devices& devices, const PriceList& prices, Events& events)
+  constexpr Meetings(const Program& p, const Machine& m, const WalkedDevices& devices, const PriceList& prices, Events& events)
       : p_(p), m_(m), devices_(devices), prices_(prices), events_(events), now_(devices.count()), busy_(devices.count()), sending_(devices.count()),
         wire_(devices.count()), first_(devices.count(), -1), last_(devices.count(), -1), local_(p.roles * p.collective_count, -1) {
     for (int r = 0; r < p.roles; ++r) number_collectives(r);
@@ -224,7 +224,7 @@ template <class Events> class Meetings {
 
   const Program& p_;
   const Machine& m_;
-  const Devices& devices_;
+  const WalkedDevices& devices_;
   const PriceList& prices_;
   Events& events_;
   Cells<double> now_, busy_, sending_;

@@ -35,7 +35,7 @@ template <class Events> class StepWalk {
     }
   }
   [[nodiscard]] constexpr int count() const { return devices_.count(); }
-  [[nodiscard]] constexpr const Devices& devices() const { return devices_; }
+  [[nodiscard]] constexpr const WalkedDevices& devices() const { return devices_; }
   [[nodiscard]] constexpr const Meetings<Events>& meetings() const { return meetings_; }
   [[nodiscard]] constexpr double busy(int device) const { return meetings_.busy(device); }
   /// When the last device has done its last line.
@@ -123,7 +123,7 @@ template <class Events> class StepWalk {
   const Program& p_;
   const Machine& m_;
   Events& events_;
-  Devices devices_;
+  WalkedDevices devices_;
   PriceList prices_;
   Meetings<Events> meetings_;
   Cells<int> line_;      // by device: which is next
