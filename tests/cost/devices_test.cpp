@@ -15,7 +15,7 @@ using P = Plan<Deep, MeanSquaredError, SGD, Batch<16>, Hybrid<TensorParallel<2>,
 }  // namespace
 
 TEST_CASE("by role one device stands for all that do the same") {
-  const Devices roles{P::training, false};
+  const WalkedDevices roles{P::training, false};
   CHECK(roles.count() == 2);
   CHECK(roles.copies() == 4);
   CHECK(roles.pipelines() == 1);
@@ -28,7 +28,7 @@ TEST_CASE("by role one device stands for all that do the same") {
 }
 
 TEST_CASE("by rank the mesh says who is where") {
-  const Devices ranks{P::training, true};  // tensor, stage, data: ranks 0 1 | 2 3 are the stages of the first replica
+  const WalkedDevices ranks{P::training, true};  // tensor, stage, data: ranks 0 1 | 2 3 are the stages of the first replica
   CHECK(ranks.count() == 8);
   CHECK(ranks.copies() == 1);
   CHECK(ranks.pipelines() == 4);

@@ -19,7 +19,7 @@ struct Here {
   const Machine& m;
   bool by_rank = false;
   NoEvents none{};
-  Devices devices{p, by_rank};
+  WalkedDevices devices{p, by_rank};
   PriceList prices{p, m, by_rank};
   Meetings<NoEvents> meetings{p, m, devices, prices, none};
 

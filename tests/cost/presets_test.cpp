@@ -31,6 +31,6 @@ TEST_CASE("figures of the datasheets, as rates") {
 TEST_CASE("eight devices of a node reduce faster than eight of as many nodes") {
   const Machine h100 = h100_nodes();
   const Mesh mesh{{axis::tensor, axis::data}, {8, 8}, 2};
-  const auto seconds = [&](Axis a) { return collective_cost(h100, spread_of(h100, mesh, a), CollectiveKind::all_reduce, 100e6).seconds; };
+  const auto seconds = [&](Axis a) { return collective_cost(h100, levels_of(h100, mesh, a), CollectiveKind::all_reduce, 100e6).seconds; };
   CHECK(4 * seconds(axis::tensor) < seconds(axis::data));
 }

@@ -284,6 +284,18 @@ TEST_CASE("reductions of buckets run beside the backward; one bucket runs after 
   CHECK(simulate(Early::training, machine).step.value == doctest::Approx(work + 0.5 * layer * 1e-9).epsilon(1e-9));  // the last bucket alone
 }
 
+TEST_CASE("where nothing moves while devices compute, buckets hide nothing") {
+  using Early = BareOf<DataParallel<2>, Bucket<16_KiB>>;
+  constexpr Machine moving{.beta = 1e-6, .per_flop = 1e-9};
+  Machine waiting = moving;
+  waiting.overlaps = false;
+  const double work = 32 * bare_flops * 1e-9, reductions = 4 * 4 * 64 * 64 * 1e-6;
+  CHECK(simulate(Early::training, waiting).step.value == doctest::Approx(work + reductions).epsilon(1e-12));
+  CHECK(simulate(Early::training, moving).step.value < 0.99 * (work + reductions));
+  CHECK(simulate(Early::training, with_speed(waiting, 1, 1, 0.999999)).step.value == doctest::Approx(work + reductions).epsilon(1e-5));
+  CHECK(simulate(Early::training, waiting).sending[0].value == simulate(Early::training, moving).sending[0].value);
+}
+
 TEST_CASE("an update takes its memory, however few rows there are, and clipping reads the gradients once more") {
   constexpr Machine machine{.per_flop = 0, .per_memory_byte = 1};
   const auto update = [&](const Program& p) { return simulate(p, machine).step.value; };

@@ -4,6 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "heddle/cost/simulate.hpp"
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
@@ -52,6 +57,24 @@ TEST_CASE("ranks that are alike take as long as the role that stands for them") 
   walks_alike<Of<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>();
   walks_alike<Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>, Clip<GlobalNorm>>>();
   walks_alike<Of<Hybrid<TensorParallel<2, SequenceParallel>, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, Sharded<2>>>>();
+}
+
+TEST_CASE("a Program in which a device waits for what never comes is said to stand still") {
+  using P = Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
+  const int end = P::training.lists[1].end;
+  std::vector<Instruction> lines(P::training.instructions, P::training.instructions + end);
+  Program p = P::training;
+  p.instructions = lines.data();
+  NoEvents none;
+  StepWalk<NoEvents> whole{p, machine, false, none};
+  whole.run();
+  CHECK(whole.standing() == -1);
+  CHECK(whole.fault().ok());
+  *std::find_if(lines.begin(), lines.end(), [](const Instruction& line) { return line.op == ListOp::send_start; }) = Instruction{ListOp::clip};
+  StepWalk<NoEvents> stuck{p, machine, false, none};
+  stuck.run();
+  CHECK(stuck.fault().code == Code{'S', 3});
+  CHECK(std::isnan(simulate(p, machine).step.value));
 }
 
 TEST_CASE("tied parameters and phases of layers wait for each other by rank as by role") {

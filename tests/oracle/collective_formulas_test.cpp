@@ -26,7 +26,7 @@ Machine machine_of(CollectiveAlgorithm algorithm) {
 }
 double measured(CollectiveAlgorithm algorithm, CollectiveKind kind, int p, double n) {
   const Machine machine = machine_of(algorithm);
-  return collective_cost(machine, spread_of(machine, Mesh{{axis::data}, {p}, 1}, axis::data), kind, n).seconds;
+  return collective_cost(machine, levels_of(machine, Mesh{{axis::data}, {p}, 1}, axis::data), kind, n).seconds;
 }
 bool same(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
 
@@ -120,7 +120,7 @@ TEST_CASE("a hierarchical all-reduce is a ring of k inside a node and one of m o
         Machine machine = machine_of(CollectiveAlgorithm::hierarchical);
         machine.levels[0] = {k, inner_alpha, inner_beta};
         const Mesh mesh{{axis::data}, {k * m}, 1};
-        const double found = collective_cost(machine, spread_of(machine, mesh, axis::data), CollectiveKind::all_reduce, n).seconds;
+        const double found = collective_cost(machine, levels_of(machine, mesh, axis::data), CollectiveKind::all_reduce, n).seconds;
         const double inside = 2 * (k - 1) * inner_alpha + 2 * n * (k - 1) / k * inner_beta + n * (k - 1) / k * gamma_;
         const auto between = [&](double bytes) { return 2 * (m - 1) * alpha + 2 * bytes * (m - 1) / m * beta + bytes * (m - 1) / m * gamma_; };
         ++checked;
@@ -138,7 +138,7 @@ TEST_CASE("bytes sent are the bus factors of nccl-tests: 2(p-1)/p for an all-red
     for (int p = 2; p <= 64; p *= 2)
       for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
         const Machine machine = machine_of(algorithm);
-        const double sent = collective_cost(machine, spread_of(machine, Mesh{{axis::data}, {p}, 1}, axis::data), kind, 1e6).sent();
+        const double sent = collective_cost(machine, levels_of(machine, Mesh{{axis::data}, {p}, 1}, axis::data), kind, 1e6).sent();
         const double half = 1e6 * (p - 1) / p;
         ++checked;
         held += same(sent, kind == CollectiveKind::all_reduce ? 2 * half : half) ? 1 : 0;

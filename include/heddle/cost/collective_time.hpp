@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: cost. Time and bytes of one collective, by algorithm, over a group whose ranks lie on several levels of the network.
 // Sees: plan/program/collective, mesh, cost/machine.  Does not see: programs, processes, threads.
-// In: a Machine, where a group lies, bytes.  Out: Spread, spread_of, CollectiveCost.
+// In: a Machine, where a group lies, bytes.  Out: GroupLevels, levels_of, CollectiveCost.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 namespace heddle::cost_room {
 
 /// How many members of a group lie within one block of each level, the group itself last: 16 ranks in nodes of 8 are {8, 16}.
-struct Spread {
+struct GroupLevels {
   int members = 1;
   int levels = 0;                          ///< of the machine
   int within[Machine::most_levels + 1]{};  ///< the last is `members`
@@ -31,9 +31,9 @@ struct Spread {
 /// of a level is taken to lie beyond it.
 ///
 /// Tested  cost/collective_time_test
-[[nodiscard]] constexpr Spread spread_of(const Machine& m, const Mesh& mesh, Axis axis) {
+[[nodiscard]] constexpr GroupLevels levels_of(const Machine& m, const Mesh& mesh, Axis axis) {
   const int n = mesh.size(axis), stride = mesh.stride(axis), ranks = mesh.ranks();
-  Spread spread{n, m.level_count(), {}};
+  GroupLevels spread{n, m.level_count(), {}};
   for (int l = 0; l < spread.levels; ++l) {
     const int block = m.levels[l].ranks;
     const int group = stride * n;
@@ -60,7 +60,7 @@ struct CollectiveCost {
 /// The formulas, step by step, for `bytes` of the whole.
 class CollectiveClock {
  public:
-  constexpr CollectiveClock(const Machine& machine, const Spread& spread) : m_(machine), s_(spread) {}
+  constexpr CollectiveClock(const Machine& machine, const GroupLevels& spread) : m_(machine), s_(spread) {}
 
   /// (p-1) messages of a p-th in each half; each step takes as long as the slowest link of the ring.
   [[nodiscard]] constexpr CollectiveCost ring(CollectiveKind kind, double bytes) const {
@@ -142,14 +142,14 @@ class CollectiveClock {
   }
 
   const Machine& m_;
-  const Spread& s_;
+  const GroupLevels& s_;
 };
 
 /// By the algorithm of the machine.
 ///
 /// Source  sources.md#allreduce, sources.md#collectives
 /// Tested  cost/collective_time_test, oracle/collective_formulas_test
-[[nodiscard]] constexpr CollectiveCost collective_cost(const Machine& m, const Spread& spread, CollectiveKind kind, double bytes) {
+[[nodiscard]] constexpr CollectiveCost collective_cost(const Machine& m, const GroupLevels& spread, CollectiveKind kind, double bytes) {
   if (spread.members == 1) return {};
   const CollectiveClock clock{m, spread};
   CollectiveCost best;

@@ -11,9 +11,9 @@
 
 namespace heddle::cost_room {
 
-/// What a step takes. Devices are the roles of a pipeline, and the replicas of a role do the same at the same time: that of the largest share stands
-/// for all, as if the devices of smaller shares were slower by as much. Batch<128> over WeightedDataParallel<3, 1> takes as long as 96 rows. On a
-/// machine whose devices differ (Machine::speeds) each rank is a device, with its own share of the batch.
+/// What a step takes. WalkedDevices are the roles of a pipeline, and the replicas of a role do the same at the same time: that of the largest share
+/// stands for all, as if the devices of smaller shares were slower by as much. Batch<128> over WeightedDataParallel<3, 1> takes as long as 96 rows.
+/// On a machine whose devices differ (Machine::speeds) each rank is a device, with its own share of the batch.
 struct Estimate {
   Seconds step;                  ///< until the last device has done its last instruction; no number if there is a fault
   std::vector<Seconds> busy;     ///< computing, by device
@@ -21,7 +21,7 @@ struct Estimate {
   std::vector<Seconds> sending;  ///< by device, of a mean rank: all messages one after another, also those that leave while it computes
   std::vector<Bytes> levels;     ///< what all ranks send over the links of each level of the machine; the last is what no level joins
   bool by_rank = false;          ///< devices are ranks, else roles
-  Diagnosis fault;               ///< M16 or M17: the machine cannot be, or the plan does not fit on it
+  Diagnosis fault;               ///< M16, M17: the machine cannot be, or the plan does not fit on it; S03: a device waits for ever
 
   /// Share of the time of all devices that is not spent computing: (p-1)/(m+p-1) for GPipe and 1F1B of equal stages.
   [[nodiscard]] double bubble() const {

@@ -65,6 +65,7 @@ struct Machine {
   double per_collective = 0;     ///< once for each collective, before its first message
   double gamma = 0;              ///< per byte that a collective adds
   double acknowledgement = 0;    ///< from the end of a message until its sender knows of it
+  bool overlaps = true;          ///< what is summed and gathered moves while devices compute; false: while one of them waits for it
   Efficiency efficiency{};       ///< share of the peak, by the operations of a call
   CollectiveAlgorithm collectives = CollectiveAlgorithm::ring;
   static constexpr int most_levels = 3;

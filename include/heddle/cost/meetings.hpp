@@ -24,7 +24,7 @@ struct NoEvents {
 /// Tested  cost/meetings_test
 template <class Events> class Meetings {
  public:
-  constexpr Meetings(const Program& p, const Machine& m, const Devices& devices, const PriceList& prices, Events& events)
+  constexpr Meetings(const Program& p, const Machine& m, const WalkedDevices& devices, const PriceList& prices, Events& events)
       : p_(p), m_(m), devices_(devices), prices_(prices), events_(events), now_(devices.count()), busy_(devices.count()), sending_(devices.count()),
         wire_(devices.count()), first_(devices.count(), -1), last_(devices.count(), -1), local_(p.roles * p.collective_count, -1) {
     for (int r = 0; r < p.roles; ++r) number_collectives(r);
@@ -91,6 +91,7 @@ template <class Events> class Meetings {
       if constexpr (Events::on) events_.latest(group, d);
     }
     if constexpr (Events::on) events_.joined(own, line, entry);
+    if (!m_.overlaps) return;
     if (!queued(collective)) {
       if (come_[group] == devices_.members(axis)) settle(d, collective, begin_[group]);
       return;
@@ -104,6 +105,7 @@ template <class Events> class Meetings {
   }
   constexpr bool done(int d, int collective) {
     const int own = slot_of(d, collective);
+    if (!m_.overlaps && done_[own] < 0) move_now(d, collective);
     if (done_[own] < 0) return false;
     if (done_[own] <= now_[d]) return true;
     now_[d] = done_[own];
@@ -196,6 +198,15 @@ template <class Events> class Meetings {
         if (const int other = devices_.member(d, axis, k); other != d) serve(other);
     }
   }
+  /// On a machine where nothing moves by itself: from the wait of the first that asks, once all have come.
+  constexpr void move_now(int d, int collective) {
+    const Axis axis = p_.collectives[collective].axis;
+    const int group = slot_of(devices_.member(d, axis, 0), collective);
+    if (come_[group] < devices_.members(axis)) return;
+    if constexpr (Events::on)
+      if (now_[d] > begin_[group]) events_.latest(group, d);
+    settle(d, collective, now_[d] > begin_[group] ? now_[d] : begin_[group]);
+  }
   constexpr void settle(int d, int collective, double begin) {
     const CollectiveCost& cost = prices_.collective(collective);
     const Axis axis = p_.collectives[collective].axis;
@@ -213,7 +224,7 @@ template <class Events> class Meetings {
 
   const Program& p_;
   const Machine& m_;
-  const Devices& devices_;
+  const WalkedDevices& devices_;
   const PriceList& prices_;
   Events& events_;
   Cells<double> now_, busy_, sending_;

@@ -56,7 +56,7 @@ struct SlotUse {
 ///
 /// Tested  cost/memory_in_time_test
 [[nodiscard]] inline std::vector<MemoryAt> memory_in_time(const Program& p, const Timeline& line, bool by_rank) {
-  const Devices devices{p, by_rank};
+  const WalkedDevices devices{p, by_rank};
   const NamedPools named{p};
   const auto micro_batches = static_cast<std::size_t>(p.batch.total_micro_batches());
   const std::size_t pools = static_cast<std::size_t>(p.chunks) * pool_kinds;

@@ -27,8 +27,8 @@ class PriceList {
     for (int v = 0; v < variants_; ++v)
       for (int pass = 0; pass < (!p.training ? 1 : p.splits_backward ? 3 : 2); ++pass)
         for (int c = 0; c < p.chunks; ++c) price(v, pass, c);
-    Spread spreads[axis_count];
-    for (int a = 0; a < axis_count; ++a) spreads[a] = spread_of(m, p.mesh, static_cast<Axis>(a));
+    GroupLevels spreads[axis_count];
+    for (int a = 0; a < axis_count; ++a) spreads[a] = levels_of(m, p.mesh, static_cast<Axis>(a));
     collective_ = Cells<CollectiveCost>{p.collective_count};
     for (int c = 0; c < p.collective_count; ++c) {
       const Collective& of = p.collectives[c];

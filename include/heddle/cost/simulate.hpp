@@ -14,8 +14,16 @@
 
 namespace heddle::cost_room {
 
+[[nodiscard]] inline Estimate refused_estimate(const Diagnosis& fault) {
+  Estimate found;
+  found.fault = fault;
+  found.step.value = std::numeric_limits<double>::quiet_NaN();
+  return found;
+}
+
 /// Reads what a walk has found.
 template <class Events> [[nodiscard]] Estimate estimate_of(const StepWalk<Events>& walk, const Machine& machine) {
+  if (const Diagnosis fault = walk.fault(); !fault.ok()) return refused_estimate(fault);
   Estimate found;
   found.by_rank = walk.devices().by_rank();
   found.step.value = walk.step();
@@ -28,17 +36,10 @@ template <class Events> [[nodiscard]] Estimate estimate_of(const StepWalk<Events
   return found;
 }
 
-[[nodiscard]] inline Estimate refused_estimate(const Diagnosis& fault) {
-  Estimate found;
-  found.fault = fault;
-  found.step.value = std::numeric_limits<double>::quiet_NaN();
-  return found;
-}
-
 /// Estimates one training or evaluation step. Whatever takes time on the machine counts: products and what is bound by memory (layers without
 /// products, sums, norms, clipping, the optimizer's update), messages, calls. Only what a step does to report its loss is left out.
 ///
-/// Errors  M16, M17 as Estimate::fault
+/// Errors  M16, M17 as Estimate::fault, and S03 for a Program that no check has seen
 /// Tested  cost/simulate_test, oracle/schedules_test, oracle/simulated_schedules_test
 [[nodiscard]] inline Estimate simulate(const Program& program, const Machine& machine) {
   if (const Diagnosis fault = check(machine, program); !fault.ok()) return refused_estimate(fault);

@@ -147,7 +147,7 @@ class StepEvents {
   }
 
   const Program& p_;
-  Devices devices_;
+  WalkedDevices devices_;
   std::vector<Span> spans_;
   std::vector<int> after_;
   std::vector<int> deciding_;  // by device: the span whose end is its present time

@@ -35,9 +35,22 @@ template <class Events> class StepWalk {
     }
   }
   [[nodiscard]] constexpr int count() const { return devices_.count(); }
-  [[nodiscard]] constexpr const Devices& devices() const { return devices_; }
+  [[nodiscard]] constexpr const WalkedDevices& devices() const { return devices_; }
   [[nodiscard]] constexpr const Meetings<Events>& meetings() const { return meetings_; }
   [[nodiscard]] constexpr double busy(int device) const { return meetings_.busy(device); }
+  /// The first device whose list is not done though none can go on; -1 if all are done.
+  [[nodiscard]] constexpr int standing() const {
+    for (int d = 0; d < count(); ++d)
+      if (line_[d] < p_.lists[devices_.role(d)].end) return d;
+    return -1;
+  }
+  /// S03 for a Program that no check has seen: a device waits for what never comes.
+  [[nodiscard]] constexpr Diagnosis fault() const {
+    const int d = standing();
+    if (d < 0) return {};
+    return Diagnosis{Code{'S', 3}, "device "} << d << " waits at instruction " << line_[d] - p_.lists[devices_.role(d)].begin
+                                              << " of its list for what no other device starts. Fix: ask check() of the plan, which says why.";
+  }
   /// When the last device has done its last line.
   [[nodiscard]] constexpr double step() const {
     double last = 0;
@@ -123,7 +136,7 @@ template <class Events> class StepWalk {
   const Program& p_;
   const Machine& m_;
   Events& events_;
-  Devices devices_;
+  WalkedDevices devices_;
   PriceList prices_;
   Meetings<Events> meetings_;
   Cells<int> line_;      // by device: which is next
