@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -14,15 +15,38 @@ using namespace heddle::tests;
 
 namespace {
 
-/// Relative luminance of a colour as "#0072b2", and the contrast of two: 1 to 21 (sources.md#contrast).
-double luminance(const std::string& colour) {
-  double sum = 0;
-  for (int i = 0; i < 3; ++i) {
-    const double part = static_cast<double>(std::stoi(colour.substr(1 + 2 * static_cast<std::size_t>(i), 2), nullptr, 16)) / 255;
-    const double linear = part <= 0.04045 ? part / 12.92 : std::pow((part + 0.055) / 1.055, 2.4);
-    sum += linear * (i == 0 ? 0.2126 : i == 1 ? 0.7152 : 0.0722);
+using Colour = std::array<double, 3>;
+
+/// Shares of red, green and blue light of a colour as "#0072b2".
+Colour light_of(const std::string& colour) {
+  Colour light;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double part = static_cast<double>(std::stoi(colour.substr(1 + 2 * i, 2), nullptr, 16)) / 255;
+    light[i] = part <= 0.04045 ? part / 12.92 : std::pow((part + 0.055) / 1.055, 2.4);
   }
-  return sum;
+  return light;
+}
+/// Relative luminance of a colour, and the contrast of two: 1 to 21 (sources.md#contrast).
+double luminance(const std::string& colour) {
+  const Colour light = light_of(colour);
+  return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];
+}
+using Matrix = std::array<Colour, 3>;
+Colour times(const Matrix& matrix, const Colour& light) {
+  Colour seen{};
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) seen[i] += matrix[i][j] * light[j];
+  return seen;
+}
+/// The same in CIELAB, where a distance of 2 is just seen.
+Colour lab_of(const Colour& light) {
+  const Matrix to_xyz{{{0.4124, 0.3576, 0.1805}, {0.2126, 0.7152, 0.0722}, {0.0193, 0.1192, 0.9505}}};
+  Colour within;
+  for (std::size_t i = 0; i < 3; ++i) within[i] = std::clamp(light[i], 0.0, 1.0);
+  const Colour xyz = times(to_xyz, within);
+  const auto root = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
+  const double x = root(xyz[0] / 0.95047), y = root(xyz[1]), z = root(xyz[2] / 1.08883);
+  return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 double contrast(const std::string& a, const std::string& b) {
   const double x = luminance(a) + 0.05, y = luminance(b) + 0.05;
@@ -91,9 +115,8 @@ TEST_CASE("elements have places with a point, no side is negative, and a title i
 }
 
 TEST_CASE("words in boxes and beside them can be read: their contrast is at least 4.5") {
-  for (const char* const box : {"forward", "forward2", "backward", "backward2", "update", "send"}) CHECK(contrast(fill_of(box), "#000000") >= 4.5);
+  for (const char* const box : {"forward", "forward2", "backward", "backward2", "weight2", "send"}) CHECK(contrast(fill_of(box), "#000000") >= 4.5);
   CHECK(contrast(fill_of("weight"), "#ffffff") >= 4.5);
-  CHECK(contrast(fill_of("weight2"), "#000000") >= 4.5);
   CHECK(contrast("#1f2328", "#ffffff") >= 4.5);
   CHECK(contrast(fill_of("dim"), "#ffffff") >= 4.5);
   CHECK(contrast("#9198a1", "#0d1117") >= 4.5);
@@ -104,4 +127,22 @@ TEST_CASE("forward, backward and weight part differ in lightness too, as a pictu
   CHECK(contrast(fill_of("forward"), fill_of("backward")) >= 1.4);
   CHECK(contrast(fill_of("backward"), fill_of("weight")) >= 1.8);
   CHECK(contrast(fill_of("forward"), fill_of("forward2")) >= 1.4);
+}
+
+/// sources.md#colour-blindness
+TEST_CASE("whoever sees no red, no green or no blue tells all kinds apart") {
+  const Matrix eyes[] = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+                         {{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}},
+                         {{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}},
+                         {{{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}}};
+  const char* const kinds[] = {"forward", "forward2", "backward", "backward2", "weight", "weight2", "update", "send", "collective"};
+  for (const Matrix& eye : eyes)
+    for (const char* const a : kinds)
+      for (const char* const b : kinds) {
+        if (std::string{a} == b) continue;
+        const Colour x = lab_of(times(eye, light_of(fill_of(a)))), y = lab_of(times(eye, light_of(fill_of(b))));
+        CAPTURE(std::string{a});
+        CAPTURE(std::string{b});
+        CHECK(std::hypot(x[0] - y[0], x[1] - y[1], x[2] - y[2]) > 11);
+      }
 }

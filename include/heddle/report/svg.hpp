@@ -99,7 +99,7 @@ text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1f2328}
 .ground{fill:#fff}.h{font-size:14px;font-weight:bold}.n{font-size:12px}.s{font-size:11px}.dim{fill:#59636e}
 .grid{stroke:#c4ccd4;stroke-width:1}.waits{fill:#f3f5f7}.hatch{stroke:#c9d1d9;stroke-width:1}
 .forward{fill:#56b4e9}.forward2{fill:#b5ddf5}.backward{fill:#009e73}.backward2{fill:#7fd0b6}
-.weight{fill:#00664b}.weight2{fill:#4a9a84}.update{fill:#b0b0b0}
+.weight{fill:#00664b}.weight2{fill:#a0b860}.update{fill:#705088}
 .stripe{fill:#003d2d}.slant{stroke:#9fe0c9;stroke-width:1}
 .send{fill:#e69f00}.receive{fill:#fff;stroke:#e69f00;stroke-width:1}.collective{fill:#d55e00}
 text.in{fill:#000}text.out{fill:#fff}
