@@ -118,3 +118,13 @@ TEST_CASE("nothing to write is one sentence") {
                        "[heddle.V01] no timeline is given, so there is nothing to draw. Fix: give one of a step that was simulated or observed.",
                        Error);
 }
+
+TEST_CASE("sixteen thousand devices are written in no time") {
+  Timeline t;
+  t.title = "many devices";
+  for (int d = 0; d < 16'384; ++d) {
+    t.devices.push_back("rank " + std::to_string(d));
+    for (int m = 0; m < 8; ++m) t.spans.push_back(computed(SpanKind::forward, d, m, 2 * m, 2 * m + 1));
+  }
+  CHECK(timeline_text(t).find("... and 16368 more devices, idle 46.7 % on average\n") != std::string::npos);  // 8 of 15 s
+}

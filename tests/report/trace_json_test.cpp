@@ -133,3 +133,14 @@ TEST_CASE("a timeline that cannot be drawn cannot be written") {
       "[heddle.V02] span 0 of the timeline 'two stages' begins at a time that is infinite. Fix: count seconds from the beginning of the step.",
       Error);
 }
+
+TEST_CASE("sixteen thousand devices are sixteen thousand processes") {
+  Timeline t;
+  t.title = "many devices";
+  for (int d = 0; d < 16'384; ++d) {
+    t.devices.push_back("rank " + std::to_string(d));
+    t.spans.push_back(computed(SpanKind::forward, d, 0, 0, 1));
+  }
+  const std::string text = trace_json(t);
+  CHECK(text.find("rank 16383") != std::string::npos);
+}

@@ -88,7 +88,8 @@ class TimelinePicture {
     front_.words("h", margin, y_, fitted_words(heading_of(t, how_.unit), bold, width_ - 2 * margin));
     y_ += 10;
     const double top = y_ - 4;
-    for (std::size_t d = 0; d < shown(t); ++d) device(t, static_cast<int>(d));
+    const std::vector<double> idle = idle_shares(t);
+    for (std::size_t d = 0; d < shown(t); ++d) device(t, static_cast<int>(d), idle[d]);
     for (int i = 0; i < ticks_.count; ++i) grid_.line("grid", x_of_tick(i), top, x_of_tick(i), y_);
     if (shown(t) < t.devices.size()) {
       y_ += 10;
@@ -96,11 +97,11 @@ class TimelinePicture {
       y_ += gap;
     }
   }
-  void device(const Timeline& t, int number) {
+  void device(const Timeline& t, int number, double idle) {
     const std::string name = fitted_words(t.devices[static_cast<std::size_t>(number)], 12, left_ - margin - 7);
     const double high = row + (moves_ ? 2 * strip + 2 : 0);
     front_.words("n", left_ - 8, y_ + row / 2 + 4, name, "end");
-    front_.words("n dim", width_ - margin, y_ + row / 2 + 4, percent_words(idle_of(t, number)), "end");
+    front_.words("n dim", width_ - margin, y_ + row / 2 + 4, percent_words(idle), "end");
     behind_.add("<rect fill=\"url(#bubble)\" x=\"" + pixels(left_) + "\" y=\"" + pixels(y_) + "\" width=\"" + pixels(x_of(t.end()) - left_) +
                 "\" height=\"" + pixels(row) + "\"/>\n");
     const std::vector<int> chunks = chunks_of(t, number);
@@ -177,7 +178,7 @@ class TimelinePicture {
     bool odd = false;
     for (const Timeline& t : all_) {
       for (const Span& span : t.spans) there[static_cast<std::size_t>(span.kind)] |= moves_ || span.lane == Lane::compute;
-      for (std::size_t d = 0; d < shown(t) && !odd; ++d) odd = chunks_of(t, static_cast<int>(d)).size() > 1;
+      odd |= has_chunks(t);
     }
     double x = left_;
     y_ += 12;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -45,22 +46,38 @@ struct TimelineText {
          percent_words(t.idle_share());
 }
 
-/// Share of the step in which a device does not compute.
-[[nodiscard]] inline double idle_of(const Timeline& t, int device) { return 1 - t.busy(device).value / t.end().value; }
+/// Share of the step in which each device does not compute.
+[[nodiscard]] inline std::vector<double> idle_shares(const Timeline& t) {
+  const double end = t.end().value;
+  std::vector<double> shares;
+  for (const Seconds& busy : t.busy()) shares.push_back(1 - busy.value / end);
+  return shares;
+}
+/// Whether a device has several chunks.
+[[nodiscard]] inline bool has_chunks(const Timeline& t) {
+  std::vector<int> first(t.devices.size(), -1);
+  for (const Span& span : t.spans) {
+    if (span.lane != Lane::compute || span.chunk < 0) continue;
+    int& chunk = first[static_cast<std::size_t>(span.device)];
+    if (chunk >= 0 && chunk != span.chunk) return true;
+    chunk = span.chunk;
+  }
+  return false;
+}
 
 /// Rows of one timeline on a given scale: 2 devices are 2 rows, or 4 with what they move.
 class TimelineLines {
  public:
   TimelineLines(const Timeline& t, const TimelineText& how, double end, std::size_t names)
-      : t_(t), how_(how), end_(end), shown_(shown(t, how)), names_(names), wide_(most_columns - names - 2 - idle_columns) {}
+      : t_(t), how_(how), end_(end), idle_(idle_shares(t)), shown_(shown(t, how)), names_(names), wide_(most_columns - names - 2 - idle_columns) {}
   [[nodiscard]] static std::size_t shown(const Timeline& t, const TimelineText& how) {
     return std::min(t.devices.size(), static_cast<std::size_t>(std::max(1, how.most_devices)));
   }
   [[nodiscard]] std::string text() const {
     std::string out;
     for (std::size_t d = 0; d < shown_; ++d) {
-      out += left_of(printable(t_.devices[d])) + "  " + row(static_cast<int>(d), Lane::compute) +
-             padded(percent_words(idle_of(t_, static_cast<int>(d))), idle_columns) + '\n';
+      out +=
+          left_of(printable(t_.devices[d])) + "  " + row(static_cast<int>(d), Lane::compute) + padded(percent_words(idle_[d]), idle_columns) + '\n';
       if (how_.communication) out += left_of("") + "  " + row(static_cast<int>(d), Lane::communication) + '\n';
     }
     if (shown_ < t_.devices.size()) out += folded();
@@ -87,10 +104,9 @@ class TimelineLines {
     return word + std::string(names_ - characters_of(word), ' ');
   }
   [[nodiscard]] std::string folded() const {
-    double busy = 0;
-    for (std::size_t d = shown_; d < t_.devices.size(); ++d) busy += t_.busy(static_cast<int>(d)).value;
-    const auto rest = static_cast<double>(t_.devices.size() - shown_);
-    return "... and " + std::to_string(t_.devices.size() - shown_) + " more devices, idle " + percent_words(1 - busy / (rest * t_.end().value)) +
+    const auto rest = idle_.begin() + static_cast<std::ptrdiff_t>(shown_);
+    const double sum = std::accumulate(rest, idle_.end(), 0.0);
+    return "... and " + std::to_string(idle_.end() - rest) + " more devices, idle " + percent_words(sum / static_cast<double>(idle_.end() - rest)) +
            " on average\n";
   }
   /// The span that has most of each column, or -1 where the device waits for more than half of it.
@@ -143,6 +159,7 @@ class TimelineLines {
   const Timeline& t_;
   const TimelineText& how_;
   double end_;
+  std::vector<double> idle_;  // of each device
   std::size_t shown_, names_, wide_;
 };
 
@@ -154,8 +171,7 @@ class TimelineLines {
   bool turns = false;
   for (const Timeline& t : all)
     for (const Span& span : t.spans) there[static_cast<std::size_t>(span.kind)] |= how.communication || span.lane == Lane::compute;
-  for (const Timeline& t : all)
-    for (std::size_t d = 0; d < t.devices.size() && !turns; ++d) turns = chunks_of(t, static_cast<int>(d)).size() > 1;
+  for (const Timeline& t : all) turns |= has_chunks(t);
   std::string out;
   for (std::size_t k = 0; k < std::size(words); ++k)
     if (there[k]) out += std::string{words[k]} + ", ";

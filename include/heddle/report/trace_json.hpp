@@ -23,7 +23,9 @@ namespace heddle::report_room {
 /// Tested  report/trace_json_test
 class TraceWriter {
  public:
-  explicit TraceWriter(const Timeline& t) : t_(t), row_(t.spans.size()) {}
+  explicit TraceWriter(const Timeline& t) : t_(t), row_(t.spans.size()), spans_(t.devices.size()) {
+    for (std::size_t i = 0; i < t.spans.size(); ++i) spans_[static_cast<std::size_t>(t.spans[i].device)].push_back(i);
+  }
 
   [[nodiscard]] std::string text() {
     for (int d = 0; d < static_cast<int>(t_.devices.size()); ++d) device(d);
@@ -60,8 +62,8 @@ class TraceWriter {
     int first = 0;
     for (const Lane lane : {Lane::compute, Lane::communication}) {
       std::vector<std::size_t> spans;
-      for (std::size_t i = 0; i < t_.spans.size(); ++i)
-        if (t_.spans[i].device == number && t_.spans[i].lane == lane) spans.push_back(i);
+      for (const std::size_t i : spans_[static_cast<std::size_t>(number)])
+        if (t_.spans[i].lane == lane) spans.push_back(i);
       std::sort(spans.begin(), spans.end(),
                 [&](std::size_t a, std::size_t b) { return t_.spans[a].begin != t_.spans[b].begin ? t_.spans[a].begin < t_.spans[b].begin : a < b; });
       std::vector<Seconds> until;  // of each row
@@ -110,7 +112,8 @@ class TraceWriter {
   }
 
   const Timeline& t_;
-  std::vector<int> row_;  // of each span within its device
+  std::vector<int> row_;                         // of each span within its device
+  std::vector<std::vector<std::size_t>> spans_;  // of each device
   std::string events_;
 };
 

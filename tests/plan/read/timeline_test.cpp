@@ -40,3 +40,15 @@ TEST_CASE("a step in which nothing happens waits for nothing") {
   CHECK(Timeline{}.end().value == 0);
   CHECK(Timeline{}.idle_share() == 0);
 }
+
+TEST_CASE("the busy seconds of all devices are those of each") {
+  Timeline line;
+  line.devices = {"rank 0", "rank 1", "rank 2"};
+  line.spans = {compute(2, 3, 4), compute(0, 0, 2), compute(2, 0, 1), compute(0, 1, 3), compute(2, 0.5, 1)};
+  const auto busy = line.busy();
+  REQUIRE(busy.size() == 3);
+  CHECK(busy[0].value == 3);
+  CHECK(busy[1].value == 0);
+  CHECK(busy[2].value == 2);
+  CHECK(line.busy(2) == busy[2]);
+}

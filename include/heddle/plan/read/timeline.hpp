@@ -61,24 +61,34 @@ struct Timeline {
     for (const Span& span : spans) last.value = std::max(last.value, span.end.value);
     return last;
   }
-  /// Seconds in which a device computes: overlapping spans count once.
-  [[nodiscard]] Seconds busy(int device) const {
-    std::vector<std::pair<double, double>> parts;
+  /// Seconds in which each device computes: overlapping spans count once. The work is that of sorting the spans, however many devices there are.
+  [[nodiscard]] std::vector<Seconds> busy() const {
+    struct Part {
+      int device;
+      double begin, end;
+    };
+    std::vector<Part> parts;
     for (const Span& span : spans)
-      if (span.device == device && span.lane == Lane::compute) parts.emplace_back(span.begin.value, span.end.value);
-    std::sort(parts.begin(), parts.end());
-    double sum = 0, until = 0;
-    for (const auto& [begin, last] : parts) {
-      sum += std::max(0.0, last - std::max(begin, until));
-      until = std::max(until, last);
+      if (span.lane == Lane::compute) parts.push_back({span.device, span.begin.value, span.end.value});
+    std::sort(parts.begin(), parts.end(),
+              [](const Part& a, const Part& b) { return a.device != b.device ? a.device < b.device : a.begin < b.begin; });
+    std::vector<Seconds> sums(devices.size());
+    double until = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Part& part = parts[i];
+      if (i == 0 || parts[i - 1].device != part.device) until = 0;
+      if (static_cast<std::size_t>(part.device) < sums.size())
+        sums[static_cast<std::size_t>(part.device)].value += std::max(0.0, part.end - std::max(part.begin, until));
+      until = std::max(until, part.end);
     }
-    return Seconds{sum};
+    return sums;
   }
+  [[nodiscard]] Seconds busy(int device) const { return busy()[static_cast<std::size_t>(device)]; }
   /// Share of the time of all devices in which they do not compute: 2 devices that are busy for 3 of 4 seconds each wait for 0.25.
   [[nodiscard]] double idle_share() const {
     const double whole = end().value * static_cast<double>(devices.size());
     double sum = 0;
-    for (std::size_t d = 0; d < devices.size(); ++d) sum += busy(static_cast<int>(d)).value;
+    for (const Seconds& of : busy()) sum += of.value;
     return whole > 0 ? 1 - sum / whole : 0;
   }
 };
