@@ -84,6 +84,9 @@ TEST_CASE("figures that cannot be, and files that are not there, are refused as 
   CHECK(refusal(folder.file("none.json")).find("[heddle.D01] ") == 0);
   CHECK(refusal(folder.path.string()).find("[heddle.D01] ") == 0);
   CHECK_THROWS_AS(write_machine(folder.file("none/a.json"), Machine{}), HeddleError);
+  const char* const nowhere = nullptr;
+  CHECK_THROWS_AS(static_cast<void>(read_machine(nowhere)), HeddleError);
+  CHECK_THROWS_AS(write_machine(nowhere, Machine{}), HeddleError);
 }
 
 TEST_CASE("space between the parts is free, and an empty list is none") {

@@ -46,7 +46,7 @@ struct Prediction {
 }
 
 /// What `simulate` finds, with everything that takes time, and the bytes that each device has in use meanwhile. On a machine whose devices differ the
-/// rows are ranks, whatever is asked.
+/// rows are ranks, whatever is asked. By rank each has its own share of the batch; by role the largest stands for all.
 ///
 /// Errors  M16, M17 as Prediction::estimate.fault; the timeline is then empty
 /// Tested  cost/predict_test

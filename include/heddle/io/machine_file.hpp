@@ -191,23 +191,24 @@ class MachineReader {
 
 /// A Machine as a file of JSON, replaced at once.
 ///
-/// Errors  D20 if it cannot be written
+/// Errors  D20 if it cannot be written, D31 at build if the path is none
 /// Tested  io/machine_file_test, tools.measure
-inline void write_machine(const std::string& path, const Machine& machine) {
+template <class Path> void write_machine(const Path& path, const Machine& machine) {
   const std::string text = MachineText::of(machine);
-  Replacement file{path};
+  Replacement file{path_text(path, Code{'D', 20})};
   file.append(std::as_bytes(std::span{text}));
   file.commit();
 }
 
-/// Errors  D01 if the file cannot be read, M18 if it is none of a Machine, M16 if its figures cannot be
+/// Errors  D01 if the file cannot be read, D31 at build if the path is none, M18 if it is none of a Machine, M16 if its figures cannot be
 /// Tested  io/machine_file_test
-[[nodiscard]] inline Machine read_machine(const std::string& path) {
+template <class Path> [[nodiscard]] Machine read_machine(const Path& path) {
   constexpr std::uint64_t most = 1 << 16;
-  InputFile file{path};
+  const std::string name = path_text(path);
+  InputFile file{name};
   std::string text(static_cast<std::size_t>(file.most() < most ? file.most() : most), '\0');
   text.resize(file.read(std::as_writable_bytes(std::span{text})));
-  const Machine machine = MachineReader{quoted_path(path), std::move(text)}.read();
+  const Machine machine = MachineReader{quoted_path(name), std::move(text)}.read();
   if (const Diagnosis fault = check(machine); !fault.ok()) throw Error{fault};
   return machine;
 }
