@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A Machine as text: C++ to paste into a program, JSON for other programs.
+// A Machine as C++ to paste into a program.
 #pragma once
 
 #include <fmt/core.h>
@@ -48,17 +48,6 @@ inline std::string as_code(const Machine& m) {
     text += "}}";
   }
   return text + "};\n";
-}
-
-/// {"heddle machine": 1, "alpha": 1.2e-07, ..., "efficiency": [[4096, 0.2], ...]}: the number is that of this form.
-inline std::string as_json(const Machine& m) {
-  std::string text = "{\"heddle machine\": 1";
-  for (const auto& [name, value] : figures(m)) text += fmt::format(",\n \"{}\": {:.6g}", name, value);
-  text += fmt::format(",\n \"overlaps\": {}", m.overlaps);
-  text += ",\n \"efficiency\": [";
-  for (int i = 0; i < m.efficiency.count(); ++i)
-    text += fmt::format("{}[{:.6g}, {:.4f}]", i == 0 ? "" : ", ", m.efficiency.points[i].flops, m.efficiency.points[i].share);
-  return text + "]}\n";
 }
 
 }  // namespace machine_text

@@ -11,10 +11,9 @@
 #include <heddle/cost/machine_check.hpp>
 #include <heddle/cost/simulate.hpp>
 #include <heddle/heddle.hpp>
-#include <heddle/io/replacement.hpp>
+#include <heddle/io/machine_file.hpp>
 #include <heddle/transport/threads.hpp>
 #include <heddle/transport/workers.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -168,24 +167,20 @@ Machine measured(double budget) {
 
 int main(int argc, char** argv) {
   double seconds = 8;
-  std::string file;
+  std::string file, known;
   CLI::App app{"Measures what this machine costs (products, memory, messages between threads, calls) and prints it as a Machine for simulate()."};
   app.name("heddle measure");
   app.add_option("--seconds", seconds, "about how long to measure; best on a machine that does nothing else")
       ->check(CLI::Range(0.5, 50.0))
       ->capture_default_str();
   app.add_option("--json", file, "writes the figures to this file as well");
+  app.add_option("--read", known, "measures nothing: reads such a file and prints it");
   return output::run(app, [&] {
     app.parse(argc, argv);
-    const Machine machine = measured(seconds);
+    const Machine machine = known.empty() ? measured(seconds) : read_machine(known);
     if (const Diagnosis fault = check(machine); !fault.ok()) throw seams_room::Error{fault};
     output::print("{}", machine_text::as_code(machine));
-    if (!file.empty()) {
-      const std::string text = machine_text::as_json(machine);
-      io_room::Replacement written{file};
-      written.append(std::as_bytes(std::span{text}));
-      written.commit();
-    }
+    if (!file.empty()) write_machine(file, machine);
     output::flush();
     return 0;
   });

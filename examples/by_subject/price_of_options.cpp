@@ -52,6 +52,29 @@ void slow_device() {
   line("Single, the fast one alone", price_of<Of<Single>>(machine));
 }
 
+// Four nodes of four of these devices, joined inside by links ten times as fast; the axis that is named first lies innermost.
+constexpr Machine in_nodes(CollectiveAlgorithm algorithm) {
+  Machine m = machine;
+  m.collectives = algorithm;
+  m.levels[0] = {4, 2e-6, each_of(50e9)};
+  return m;
+}
+void nodes() {
+  std::printf("\n%-44s %8s %6s %7s %17s\n", "16 devices in nodes of 4", "ms", "ratio", "idle %", "MiB between nodes");
+  using Inside = Of<Hybrid<TensorParallel<4>, DataParallel<4>>, Bucket<1_MiB>>;
+  using Outside = Of<Hybrid<DataParallel<4>, TensorParallel<4>>, Bucket<1_MiB>>;
+  const double best = simulate(Inside::training, in_nodes(CollectiveAlgorithm::ring)).step.value;
+  const auto line = [best](const char* name, const auto& p, CollectiveAlgorithm algorithm) {
+    const Estimate step = simulate(p, in_nodes(algorithm));
+    std::printf("%-44s %8.1f %6.2f %7.1f %17.1f\n", name, 1e3 * step.step.value, step.step.value / best, 100 * step.bubble(),
+                static_cast<double>(step.levels[1].value) / (1 << 20));
+  };
+  line("tensor 4 inside a node, data 4 across", Inside::training, CollectiveAlgorithm::ring);
+  line("data 4 inside a node, tensor 4 across", Outside::training, CollectiveAlgorithm::ring);
+  line("data 16, rings over all devices", Of<DataParallel<16>, Bucket<1_MiB>>::training, CollectiveAlgorithm::ring);
+  line("data 16, hierarchical: nodes first", Of<DataParallel<16>, Bucket<1_MiB>>::training, CollectiveAlgorithm::hierarchical);
+}
+
 int main() {
   begin<Of<Staged<OneFOneB>>>("four stages, 8 micro-batches", "OneFOneB");
   row<Of<Staged<GPipe>>>("GPipe");
@@ -76,4 +99,5 @@ int main() {
   row<Of<With<Sharded<2>>>>("1F1B x Sharded<2>: gathers a micro-batch");
   row<Of<With<Sharded<2, Keep::Step>>>>("1F1B x Sharded<2, Keep::Step>");
   slow_device();
+  nodes();
 }

@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "heddle/cost/presets.hpp"
 #include "heddle/heddle.hpp"
@@ -49,6 +53,13 @@ TEST_CASE("the spans are busy as long as the estimate says, and a chain of them 
   }
 }
 
+TEST_CASE("an evaluation is a step without backward and update") {
+  const Prediction step = predict(Mixture::evaluation, machine);
+  CHECK(step.estimate.step.value < predict(Mixture::training, machine).estimate.step.value / 2);
+  CHECK(std::none_of(step.timeline.spans.begin(), step.timeline.spans.end(),
+                     [](const Span& span) { return span.kind == SpanKind::backward || span.kind == SpanKind::update; }));
+}
+
 TEST_CASE("by rank there are as many sends as the ledger counts messages between stages, each with its receive") {
   const Prediction step = predict(Mixture::training, machine, TimelineRows::ranks);
   std::multiset<int> sends, receives;
@@ -82,6 +93,8 @@ TEST_CASE("each line that computes has a span, and bytes of spans are what the l
 TEST_CASE("rows are named after what they stand for, and differ where devices do") {
   CHECK(predict(Mixture::training, machine).timeline.devices == std::vector<std::string>{"stage 0", "stage 1"});
   CHECK(predict(Mixture::training, machine, TimelineRows::ranks).timeline.devices.size() == 8);
+  CHECK(predict(Of<DataParallel<4>>::training, machine).timeline.devices == std::vector<std::string>{"every rank"});
+  CHECK(predict(Of<Single>::training, machine).timeline.devices == std::vector<std::string>{"rank 0"});
   CHECK(predict(Mixture::training, with_speed(machine, 1, 1, 0.5)).timeline.devices.back() == "rank 7");
   CHECK_FALSE(predict(Mixture::training, machine).timeline.measured);
 }

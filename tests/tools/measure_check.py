@@ -42,6 +42,22 @@ with tempfile.TemporaryDirectory() as folder:
     curve = saved.get("efficiency", [])
     check("the curve has its peak at 1 and rises in operations", len(curve) >= 3 and max(share for _, share in curve) == 1
           and all(0 < share <= 1 for _, share in curve) and [flops for flops, _ in curve] == sorted({flops for flops, _ in curve}), ended)
+    printed = ended.stdout
+    ended = run("--read", str(file))
+    check("what is read is what was printed", ended.returncode == 0 and ended.stdout == printed and ended.stderr == "", ended)
+    text = file.read_text()
+    for name, wrong, code in (
+        ("another form", text.replace(": 1", ": 2", 1), "M18] "), ("an unknown figure", text.replace("alpha", "alfa", 1), "has 'alfa', which is no figure of a Machine"),
+        ("no beginning", text.replace("heddle machine", "machine", 1), "does not begin with"), ("a cut end", text[:-3], "M18] "),
+        ("more behind it", text + "{}", "goes on behind its end"), ("a negative figure", text.replace('"beta": ', '"beta": -', 1), "M16] a Machine has beta -"),
+        ("no number", text.replace('"beta": ', '"beta": x', 1), "has no number where one belongs"), ("no file", None, "D01] "),
+    ):
+        other = pathlib.Path(folder) / "other.json"
+        other.unlink(missing_ok=True)
+        if wrong is not None:
+            other.write_text(wrong)
+        ended = run("--read", str(other))
+        check(name, ended.returncode == 1 and ended.stdout == "" and code in ended.stderr and len(ended.stderr.splitlines()) == 1, ended)
     ended = run("--seconds", "1", "--json", str(pathlib.Path(folder) / "none" / "machine.json"))
     check("a folder that is not there", ended.returncode == 1 and "[heddle.D20]" in ended.stderr.splitlines()[-1], ended)
 for arguments in (("--seconds", "0"), ("--seconds", "600"), ("--fast",)):

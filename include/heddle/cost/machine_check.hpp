@@ -24,7 +24,8 @@ namespace heddle::cost_room {
   int exponent = 0;
   for (; x >= 1000; x /= 10) ++exponent;
   for (; x > 0 && x < 100; x *= 10) --exponent;
-  auto digits = static_cast<std::int64_t>(x + 0.5);
+  auto digits = static_cast<std::int64_t>(x);
+  if (x - static_cast<double>(digits) >= 0.5) ++digits;
   if (digits == 1000) digits = 100, ++exponent;
   if (digits == 0) return text << "0";
   int count = 3;

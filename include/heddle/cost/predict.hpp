@@ -39,8 +39,14 @@ struct Prediction {
   return path;
 }
 
+/// "rank 3", "stage 1", or "every rank" where all do the same.
+[[nodiscard]] inline std::string device_name(const Program& p, bool by_rank, int device) {
+  if (!by_rank && p.roles == 1 && p.mesh.ranks() > 1) return "every rank";
+  return (by_rank || p.roles == 1 ? "rank " : "stage ") + std::to_string(device);
+}
+
 /// What `simulate` finds, with everything that takes time, and the bytes that each device has in use meanwhile. On a machine whose devices differ the
-/// rows are ranks, whatever is asked.
+/// rows are ranks, whatever is asked. By rank each has its own share of the batch; by role the largest stands for all.
 ///
 /// Errors  M16, M17 as Prediction::estimate.fault; the timeline is then empty
 /// Tested  cost/predict_test
@@ -56,7 +62,7 @@ struct Prediction {
   walk.run();
   found.estimate = estimate_of(walk, machine);
   found.timeline.title = std::string{program.graph->model.view()};
-  for (int d = 0; d < walk.count(); ++d) found.timeline.devices.push_back((by_rank ? "rank " : "stage ") + std::to_string(d));
+  for (int d = 0; d < walk.count(); ++d) found.timeline.devices.push_back(device_name(program, by_rank, d));
   found.critical_path = critical_path_of(events.spans(), events.after());
   found.timeline.spans = std::move(events.spans());
   found.timeline.memory = memory_in_time(program, found.timeline, by_rank);

@@ -4,6 +4,7 @@
 // In: what a StepWalk tells.  Out: StepEvents.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -94,7 +95,7 @@ class StepEvents {
     span.kind = SpanKind::collective;
     span.collective = collective;
     span.entry = note(entries_, own);
-    span.bytes = Bytes{static_cast<std::int64_t>(bytes + 0.5)};
+    span.bytes = Bytes{std::llround(bytes)};
     note(done_, own) = add(span, note(groups_, group));
     if (on_wire) note(wires_, d) = note(done_, own);
   }

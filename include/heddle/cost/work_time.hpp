@@ -99,7 +99,8 @@ namespace heddle::cost_room {
                    : call_seconds(m, in_bfloat16, static_cast<double>(flops) * static_cast<double>(of),
                                   counts_bytes ? static_cast<double>(moved_bytes(p, entry, of)) : 0);
   };
-  return static_cast<double>(rows / grain) * call(grain) + call(rows % grain);
+  const std::int64_t whole = rows / grain;
+  return static_cast<double>(whole) * call(grain) + call(rows % grain);
 }
 
 /// Elements of a bucket that one rank steps.
