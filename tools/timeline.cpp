@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <heddle/backend/cpu_threads.hpp>
 #include <heddle/cost/predict.hpp>
+#include <heddle/io/machine_file.hpp>
 #include <heddle/io/replacement.hpp>
 #include <heddle/io/synthetic.hpp>
 #include <heddle/report/timeline_svg.hpp>
@@ -23,7 +24,7 @@ namespace {
 
 struct Settings {
   std::vector<std::string> plans;
-  std::string svg, trace;
+  std::string svg, trace, machine;
   int steps = 10;
   int step = 10;
   bool communication = false;
@@ -37,14 +38,21 @@ double computing(const Timeline& t) {
   return sum;
 }
 
-/// The step if only work takes time and each operation takes as long as it did in the measured step on average.
-template <class ThePlan> Timeline predicted(const std::string& name, const Timeline& measured) {
+/// Errors  M16, M17
+template <class ThePlan> Timeline predicted(const std::string& title, const Machine& machine) {
+  Prediction step = predict(ThePlan::training, machine, TimelineRows::ranks);
+  if (!step.estimate.fault.ok()) throw HeddleError(step.estimate.fault);
+  step.timeline.title = title;
+  return step.timeline;
+}
+/// The step on the machine of a file; without one, if only work takes time and each operation takes as long as it did in the measured step on
+/// average.
+template <class ThePlan> Timeline predicted(const std::string& name, const Settings& settings, const Timeline& measured) {
+  if (!settings.machine.empty()) return predicted<ThePlan>(name + ", on the machine of " + settings.machine, read_machine(settings.machine));
   Machine machine;
   machine.per_flop = 1e-12;
-  machine.per_flop *= computing(measured) / computing(predict(ThePlan::training, machine, TimelineRows::ranks).timeline);
-  Timeline t = predict(ThePlan::training, machine, TimelineRows::ranks).timeline;
-  t.title = name + ", if only work takes time";
-  return t;
+  machine.per_flop *= computing(measured) / computing(predicted<ThePlan>(name, machine));
+  return predicted<ThePlan>(name + ", if only work takes time", machine);
 }
 
 template <class ThePlan> std::vector<Timeline> both(const std::string& name, const Settings& settings) {
@@ -58,7 +66,7 @@ template <class ThePlan> std::vector<Timeline> both(const std::string& name, con
   refuse_other_plan(measured, ThePlan::training);
   measured.title = name + ", step " + std::to_string(settings.step) + " on threads";
   measured.memory = cost_room::memory_in_time(ThePlan::training, measured, true);
-  return {predicted<ThePlan>(name, measured), measured};
+  return {predicted<ThePlan>(name, settings, measured), measured};
 }
 
 /// A plan by its name.
@@ -92,6 +100,7 @@ std::string words_of_plans() {
 int show(const Settings& settings) {
   for (const std::string& file : {settings.svg, settings.trace})
     if (!file.empty()) io_room::Replacement{file};  // refused before any work is done
+  if (!settings.machine.empty()) (void)read_machine(settings.machine);
   std::vector<Timeline> drawn;
   std::size_t ranks = 0;
   for (const std::string& name : settings.plans) {
@@ -120,6 +129,8 @@ int main(int argc, char** argv) {
   app.add_option("PLAN", settings.plans, "plans, by name")->required()->check(CLI::IsMember(names_of_plans()));
   app.add_option("--svg", settings.svg, "file for the picture");
   app.add_option("--trace", settings.trace, "file for the trace of the measured step, of one plan");
+  app.add_option("--machine", settings.machine,
+                 "predicts on the machine of this file, which ./heddle measure --json writes; else only work takes time");
   app.add_option("--steps", settings.steps, "steps of each plan")->check(CLI::Range(1, 100'000))->capture_default_str();
   const CLI::Option* const step = app.add_option("--step", settings.step, "the one that is shown, counted from 1; the last if none is named");
   app.add_flag("--communication", settings.communication, "a second row for each device, for what it moves");

@@ -68,6 +68,21 @@ def shows(plan, folder):
     check(f"{plan}: ranks are processes", names == {r: f"rank {r}" for r in range(ranks)}, names)
 
 
+def predicts(folder):
+    machine = os.path.join(folder, "machine.json")
+    with open(machine, "w", encoding="ascii") as file:
+        file.write('{"heddle machine": 1, "alpha": 1e-6, "beta": 1e-10, "per_flop": 1e-10}')
+    ended = run("1f1b", "--steps", "1", "--machine", machine)
+    check("a machine of a file", ended.returncode == 0 and ended.stdout.startswith(f"1F1B, 4 stages, 8 micro-batches, on the machine of {machine}"),
+          ended.stdout + ended.stderr)
+    with open(machine, "w", encoding="ascii") as file:
+        file.write('{"heddle machine": 1, "alpha": -1}')
+    ended = run("1f1b", "--steps", "1", "--machine", machine)
+    check("a machine that cannot be", ended.returncode == 1 and ended.stderr.count("[heddle.M1") == 1 and not ended.stdout, ended.stdout + ended.stderr)
+    ended = run("1f1b", "--machine", os.path.join(folder, "none.json"))
+    check("a machine that is not there", ended.returncode == 1 and "[heddle." in ended.stderr and not ended.stdout, ended.stderr)
+
+
 def refuses(folder):
     for words, arguments in (
             ("nowhere not in {single,data,sharded,tensor,gpipe,1f1b,interleaved,zero_bubble,hybrid}", ("nowhere",)),
@@ -88,6 +103,7 @@ def refuses(folder):
 with tempfile.TemporaryDirectory() as made:
     for each in PLANS:
         shows(each, made)
+    predicts(made)
     refuses(made)
     several = run("gpipe", "1f1b", "--steps", "2", "--communication", "--svg", os.path.join(made, "two.svg"))
     check("two plans are two sections and one picture", several.stdout.count("(measured): ") == 2 and several.returncode == 0, several.stdout + several.stderr)
