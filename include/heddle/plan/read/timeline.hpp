@@ -63,6 +63,7 @@ struct Timeline {
   }
   /// Seconds in which each device computes: overlapping spans count once. The work is that of sorting the spans, however many devices there are.
   [[nodiscard]] std::vector<Seconds> busy() const {
+    /// Some seconds of a device: {2, 0.5, 1} is half a second of device 2.
     struct Part {
       int device;
       double begin, end;
