@@ -94,6 +94,14 @@ TEST_CASE("words never overlap: many devices, long names, many micro-batches, an
       }
 }
 
+TEST_CASE("of a heading that is too long the title is cut, and what the step takes is not") {
+  Timeline t = two_stages();
+  t.title = std::string(200, 'x');
+  const std::string svg = timeline_svg(t);
+  CHECK(fault_of_svg(svg) == "");
+  CHECK(svg.find("x... (predicted): 7 s, idle 57.1 %</text>") != std::string::npos);
+}
+
 TEST_CASE("spans that no eye tells apart are one box, so that a picture stays small") {
   Timeline t;
   t.title = "many";

@@ -85,7 +85,9 @@ class TimelinePicture {
 
   void panel(const Timeline& t) {
     y_ += y_ == 0 ? margin + 12 : 30;
-    front_.words("h", margin, y_, fitted_words(heading_of(t, how_.unit), bold, width_ - 2 * margin));
+    const std::string facts = facts_of(t, how_.unit);  // a title that is too long is cut before them
+    const double room = width_ - 2 * margin - width_of(facts, bold);
+    front_.words("h", margin, y_, fitted_words(fitted_words(t.title, bold, room) + facts, bold, width_ - 2 * margin));
     y_ += 10;
     const double top = y_ - 4;
     const std::vector<double> idle = idle_shares(t);

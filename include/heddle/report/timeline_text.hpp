@@ -40,11 +40,12 @@ struct TimelineText {
   return (std::lower_bound(chunks.begin(), chunks.end(), span.chunk) - chunks.begin()) % 2 == 1;
 }
 
-/// "1F1B, 4 stages (predicted): 33 forwards, idle 27.3 %"
-[[nodiscard]] inline std::string heading_of(const Timeline& t, const TimeUnit& unit) {
-  return printable(t.title) + (t.measured ? " (measured): " : " (predicted): ") + unit.words(t.end().value) + ", idle " +
-         percent_words(t.idle_share());
+/// " (predicted): 33 forwards, idle 27.3 %"
+[[nodiscard]] inline std::string facts_of(const Timeline& t, const TimeUnit& unit) {
+  return (t.measured ? " (measured): " : " (predicted): ") + unit.words(t.end().value) + ", idle " + percent_words(t.idle_share());
 }
+/// "1F1B, 4 stages (predicted): 33 forwards, idle 27.3 %"
+[[nodiscard]] inline std::string heading_of(const Timeline& t, const TimeUnit& unit) { return printable(t.title) + facts_of(t, unit); }
 
 /// Share of the step in which each device does not compute.
 [[nodiscard]] inline std::vector<double> idle_shares(const Timeline& t) {
