@@ -107,8 +107,11 @@ class MachineReader {
     double form = 0;
     value(form);
     if (form != 1) refuse("has another form than 1");
+    std::string seen;
     while (next(',')) {
       const std::string figure = word();
+      if (seen.find('"' + figure + '"') != std::string::npos) refuse("has '" + figure.substr(0, 40) + "' twice");
+      seen += '"' + figure + '"';
       take(':');
       bool known = false;
       each_figure(machine, [&](std::string_view called, auto& member) {
