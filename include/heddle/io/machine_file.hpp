@@ -182,9 +182,8 @@ class MachineReader {
     return found;
   }
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(Code{'M', 18}, written({name_, " is no Machine: it ", what, ", at byte ", at_,
-                                        ". Fix: give a file that ./heddle measure --json or "
-                                        "write_machine() has written."}));
+    constexpr std::string_view fix = ". Fix: give a file that ./heddle measure --json or write_machine() has written.";
+    throw Error(Code{'M', 18}, written({name_, " is no Machine: it ", what, ", at byte ", at_, fix}));
   }
 
   std::string name_;
