@@ -71,9 +71,9 @@ TEST_CASE("a file that is none says where, with the remedy") {
             "write_machine() has written.");
   for (const char* const text :
        {"", "{", "[]", R"({"alpha": 1})", R"({"heddle machine": 2})", R"({"heddle machine": 1)", R"({"heddle machine": 1}{})",
-        R"({"heddle machine": 1, "alpha": x})", R"({"heddle machine": 1, "alpha})", R"({"heddle machine": 1, "overlaps": 0})",
-        R"({"heddle machine": 1, "collectives": "star"})", R"({"heddle machine": 1, "levels": [[8, 1]]})", R"({"heddle machine": 1, "devices": 1.5})",
-        R"({"heddle machine": 1, "levels": [[8, 1, 1], [16, 1, 1], [32, 1, 1], [64, 1, 1]]})"})
+        R"({"heddle machine": 1, "alpha": x})", R"({"heddle machine": 1, "beta": 1, "beta": 1})", R"({"heddle machine": 1, "alpha})",
+        R"({"heddle machine": 1, "overlaps": 0})", R"({"heddle machine": 1, "collectives": "star"})", R"({"heddle machine": 1, "levels": [[8, 1]]})",
+        R"({"heddle machine": 1, "devices": 1.5})", R"({"heddle machine": 1, "levels": [[8, 1, 1], [16, 1, 1], [32, 1, 1], [64, 1, 1]]})"})
     CHECK(refusal(folder.of(text)).find("[heddle.M18] ") == 0);
 }
 

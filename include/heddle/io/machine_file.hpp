@@ -107,8 +107,11 @@ class MachineReader {
     double form = 0;
     value(form);
     if (form != 1) refuse("has another form than 1");
+    std::string seen;
     while (next(',')) {
       const std::string figure = word();
+      if (seen.find('"' + figure + '"') != std::string::npos) refuse("has '" + figure.substr(0, 40) + "' twice");
+      seen += '"' + figure + '"';
       take(':');
       bool known = false;
       each_figure(machine, [&](std::string_view called, auto& member) {
@@ -179,9 +182,8 @@ class MachineReader {
     return found;
   }
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(Code{'M', 18}, written({name_, " is no Machine: it ", what, ", at byte ", at_,
-                                        ". Fix: give a file that ./heddle measure --json or "
-                                        "write_machine() has written."}));
+    constexpr std::string_view fix = ". Fix: give a file that ./heddle measure --json or write_machine() has written.";
+    throw Error(Code{'M', 18}, written({name_, " is no Machine: it ", what, ", at byte ", at_, fix}));
   }
 
   std::string name_;
