@@ -6,6 +6,7 @@
 #include <heddle/io/file.hpp>
 #include <heddle/io/gzip.hpp>
 #include <heddle/io/sequences.hpp>
+#include <heddle/report/curve_svg.hpp>
 
 #include "training.hpp"
 
@@ -158,30 +159,17 @@ std::string shown(const std::string& text) {
   return line;
 }
 
-/// A name as XML writes it.
-std::string escaped(const std::string& name) {
-  std::string text;
-  for (const char c : name) text += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return text;
-}
-
-/// The losses of the steps that were shown, one line for each plan.
-std::string picture(const std::vector<Row>& all) {
-  constexpr const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"};
-  constexpr double wide = 640, high = 360, most = 6;
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"13\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"10\" y=\"18\">loss, from 0 to {}</text>\n",
-      wide, high, most);
-  for (std::size_t p = 0; p < all.size(); ++p) {
-    out += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"",
-                       wide - 190, 20 + 18 * p, colours[p % 4], escaped(all[p].plan), colours[p % 4]);
-    for (std::size_t i = 0; i < all[p].losses.size(); ++i)
-      out += fmt::format("{:.1f},{:.1f} ", wide * static_cast<double>(i + 1) / static_cast<double>(all[p].losses.size()),
-                         high * (1 - std::min(most, static_cast<double>(all[p].losses[i])) / most));
-    out += "\"/>\n";
+/// The losses of the steps that were shown, one curve for each plan.
+std::string picture(const std::vector<Row>& all, const Settings& settings) {
+  const std::int64_t every = std::max<std::int64_t>(1, settings.steps / 20);
+  std::vector<Curve> curves;
+  for (const Row& row : all) {
+    Curve curve{row.plan, {}};
+    for (std::size_t i = 0; i < row.losses.size(); ++i)
+      curve.points.emplace_back(static_cast<double>(every) * static_cast<double>(i + 1), static_cast<double>(row.losses[i]));
+    curves.push_back(curve);
   }
-  return out + "</svg>\n";
+  return curve_svg(curves, {.title = fmt::format("A small GPT, {} steps", settings.steps), .y = "loss of a step"});
 }
 
 int train_all(const Settings& settings) {
@@ -199,7 +187,7 @@ int train_all(const Settings& settings) {
   for (const Row& row : all) output::print("{} writes:\n  {}\n", row.plan, shown(row.sample));
   if (!settings.output.empty()) {
     io_room::replace_file(std::filesystem::path{settings.output} / "table.txt", table);
-    io_room::replace_file(std::filesystem::path{settings.output} / "loss.svg", picture(all));
+    io_room::replace_file(std::filesystem::path{settings.output} / "loss.svg", picture(all, settings));
   }
   output::flush();
   return 0;

@@ -2,6 +2,8 @@
 // A program whose warnings are stricter than ours, and which includes Heddle as its own headers, not as those of a system: nothing is said.
 #include <heddle/backend/cpu_threads.hpp>
 #include <heddle/backend/spmd_threads.hpp>
+#include <heddle/cost/predict.hpp>
+#include <heddle/cost/presets.hpp>
 #include <heddle/cost/simulate.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/io/gzip.hpp>

@@ -94,6 +94,8 @@ def paths_are_the_users():
         check("by its program", os.path.exists(os.path.join(place.root, "build", "release", "tools", program)))
     ended = place.run("doctor", "--plan", "data")
     check("doctor starts where the user is", ended.stdout == f"{place.here}: --plan data\n", ended.stdout + ended.stderr)
+    ended = place.run("measure", "--json", "machine.json")
+    check("measure starts where the user is", ended.stdout == f"{place.here}: --json machine.json\n", ended.stdout + ended.stderr)
     ended = place.run("train", "--processes", "2", "--output", "results")
     line = f"{place.here}: --processes 2 --output results\n"
     check("processes start where the user is", ended.stdout == f"{place.here}: --check --processes 2 --output results\n{line}", ended.stdout + ended.stderr)

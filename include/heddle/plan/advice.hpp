@@ -144,16 +144,21 @@ struct Adviser {
     const std::int64_t idle = 100 * s * (s - 1) / (m * p.chunks + s * (s - 1));
     const std::int64_t otherwise = 100 * (s - 1) / (m + s - 1);
     const bool little = otherwise - idle < limits.interleaving_percent;
-    const int idle_here = little ? 0 : bubble_percent(p);
-    const int idle_there = little ? 0 : idle_of_balanced_stages(p);
+    const int idle_here = bubble_percent(p);
+    const int idle_there = idle_of_balanced_stages(p);
     if (!little && (idle_there < 0 || idle_here < idle_there)) return;
     const std::int64_t passes = 2 * (s - 1) + p.chunks - s + 1;
     Diagnosis d = Diagnosis{Code{'A', 9}, ""} << order.name.view() << '<' << p.chunks / p.roles << "> sends " << 2 * (p.chunks - 1) * m
                                               << " messages between stages in a step where OneFOneB would send " << 2 * (s - 1) * m << ", and keeps "
                                               << (passes < m * p.chunks / s ? passes : m * p.chunks / s)
                                               << " passes of a chunk in flight where it keeps " << (m < s ? m : s) * p.chunks / s;
-    if (little)
+    if (little && idle_here == idle && idle_there == otherwise)
       d << ", for equal stages that are idle " << idle << " % of a step instead of " << otherwise << " %";
+    else if (little && idle_there >= 0)
+      d << ", for stages that are idle " << idle_here << " % of a step instead of " << idle_there << " % (equal ones " << idle << " instead of "
+        << otherwise << " %)";
+    else if (little)
+      d << ", for stages that are idle " << idle_here << " % of a step (equal ones " << idle << " instead of " << otherwise << " %)";
     else
       d << ", for chunks of unequal work that leave stages idle " << idle_here << " % of a step, where " << s << " balanced stages are idle "
         << idle_there << " %";

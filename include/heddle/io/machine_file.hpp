@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Room: io. A Machine in a file, as JSON: what ./heddle measure writes, other programs read.
+// Sees: cost/machine, cost/machine_check, io/file, io/replacement, seams/error.  Does not see: plans, processes, threads.
+// In: a Machine, a path.  Out: write_machine, read_machine; M18 for what is none.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/cost/machine.hpp"
+#include "heddle/cost/machine_check.hpp"
+#include "heddle/io/file.hpp"
+#include "heddle/io/replacement.hpp"
+
+namespace heddle::io_room {
+
+inline constexpr std::string_view collective_names[] = {"ring", "recursive doubling", "halving and doubling", "hierarchical", "fastest"};
+
+/// visit(name, member) for every figure of a Machine: what is written is what is read.
+template <class M, class Visit> void each_figure(M& machine, Visit visit) {
+  visit("alpha", machine.alpha);
+  visit("beta", machine.beta);
+  visit("per_flop", machine.per_flop);
+  visit("per_bfloat16_flop", machine.per_bfloat16_flop);
+  visit("per_memory_byte", machine.per_memory_byte);
+  visit("per_call", machine.per_call);
+  visit("per_message", machine.per_message);
+  visit("per_collective", machine.per_collective);
+  visit("gamma", machine.gamma);
+  visit("acknowledgement", machine.acknowledgement);
+  visit("overlaps", machine.overlaps);
+  visit("efficiency", machine.efficiency.points);
+  visit("collectives", machine.collectives);
+  visit("levels", machine.levels);
+  visit("speeds", machine.speeds);
+  visit("memory", machine.memory);
+  visit("devices", machine.devices);
+}
+
+/// The parts of an entry of a list, in their order: a point of {4096, 0.5} is [4096, 0.5].
+template <class Visit> void each_part(EfficiencyPoint& point, Visit visit) { visit(point.flops), visit(point.share); }
+template <class Visit> void each_part(Level& level, Visit visit) { visit(level.ranks), visit(level.alpha), visit(level.beta); }
+template <class Visit> void each_part(RankSpeed& speed, Visit visit) { visit(speed.first), visit(speed.last), visit(speed.speed); }
+
+/// Writes numbers so that they are read as the same bits.
+class MachineText {
+ public:
+  [[nodiscard]] static std::string of(Machine machine) {
+    MachineText text;
+    each_figure(machine, [&](std::string_view name, auto& member) { text.member(name, member); });
+    return std::move(text.text_) + "}\n";
+  }
+
+ private:
+  template <class Member> void member(std::string_view name, Member& member) {
+    if (member == Member{}) return;  // what is as a Machine begins with goes without saying, but for what a Machine sets
+    begin(name);
+    value(member);
+  }
+  void member(std::string_view name, double& number) { begin(name), value(number); }
+  void member(std::string_view name, bool& fact) { begin(name), text_ += fact ? "true" : "false"; }
+  void begin(std::string_view name) { text_.append(",\n \"").append(name).append("\": "); }
+  void value(double number) {
+    char digits[40];
+    text_.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+  }
+  void value(int number) { text_ += std::to_string(number); }
+  void value(const Bytes& bytes) { text_ += std::to_string(bytes.value); }
+  void value(CollectiveAlgorithm algorithm) { text_.append("\"").append(collective_names[static_cast<std::size_t>(algorithm)]).append("\""); }
+  template <class Entry, std::size_t Most> void member(std::string_view name, Entry (&list)[Most]) {
+    std::size_t count = Most;
+    while (count > 0 && list[count - 1] == Entry{}) --count;
+    if (count == 0) return;
+    begin(name);
+    for (std::size_t i = 0; i < count; ++i) {
+      const char* comma = i == 0 ? "[[" : ", [";
+      each_part(list[i], [&](auto& part) {
+        text_ += comma;
+        value(part);
+        comma = ", ";
+      });
+      text_ += ']';
+    }
+    text_ += ']';
+  }
+
+  std::string text_ = "{\"heddle machine\": 1";
+};
+
+/// Reads what MachineText writes, the members in any order: {"heddle machine": 1, "alpha": 5e-05} has an alpha of 50 microseconds.
+class MachineReader {
+ public:
+  MachineReader(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
+  [[nodiscard]] Machine read() {
+    Machine machine;
+    take('{');
+    if (word() != "heddle machine") refuse("does not begin with \"heddle machine\"");
+    take(':');
+    double form = 0;
+    value(form);
+    if (form != 1) refuse("has another form than 1");
+    std::string seen;
+    while (next(',')) {
+      const std::string figure = word();
+      if (seen.find('"' + figure + '"') != std::string::npos) refuse("has '" + figure.substr(0, 40) + "' twice");
+      seen += '"' + figure + '"';
+      take(':');
+      bool known = false;
+      each_figure(machine, [&](std::string_view called, auto& member) {
+        if (figure == called) known = true, value(member);
+      });
+      if (!known) refuse("has '" + figure.substr(0, 40) + "', which is no figure of a Machine");
+    }
+    take('}');
+    space();
+    if (at_ != text_.size()) refuse("goes on behind its end");
+    return machine;
+  }
+
+ private:
+  template <class Number> void value(Number& number) requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, bool>) {
+    space();
+    const auto [end, problem] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), number);
+    if (problem != std::errc{}) refuse("has no number where one belongs");
+    at_ = static_cast<std::size_t>(end - text_.data());
+  }
+  void value(Bytes& bytes) { value(bytes.value); }
+  void value(bool& fact) {
+    space();
+    fact = text_.compare(at_, 4, "true") == 0;
+    if (!fact && text_.compare(at_, 5, "false") != 0) refuse("has neither true nor false where one belongs");
+    at_ += fact ? 4 : 5;
+  }
+  void value(CollectiveAlgorithm& algorithm) {
+    const std::string named = word();
+    for (std::size_t i = 0; i < std::size(collective_names); ++i)
+      if (named == collective_names[i]) return void(algorithm = static_cast<CollectiveAlgorithm>(i));
+    refuse("has '" + named.substr(0, 40) + "', which is no way to sum");
+  }
+  template <class Entry, std::size_t Most> void value(Entry (&list)[Most]) {
+    std::size_t count = 0;
+    take('[');
+    if (next(']')) return;
+    do {
+      if (count == Most) refuse("has a list of more than " + std::to_string(Most) + " entries");
+      take('[');
+      bool later = false;
+      each_part(list[count++], [&](auto& part) {
+        if (std::exchange(later, true)) take(',');
+        value(part);
+      });
+      take(']');
+    } while (next(','));
+    take(']');
+  }
+  void space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) ++at_;
+  }
+  bool next(char c) {
+    space();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void take(char c) {
+    if (!next(c)) refuse(std::string{"has no '"} + c + "' where one belongs");
+  }
+  std::string word() {
+    take('"');
+    const std::size_t end = text_.find('"', at_);
+    if (end == std::string::npos) refuse("has a name without an end");
+    std::string found = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return found;
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    constexpr std::string_view fix = ". Fix: give a file that ./heddle measure --json or write_machine() has written.";
+    throw Error(Code{'M', 18}, written({name_, " is no Machine: it ", what, ", at byte ", at_, fix}));
+  }
+
+  std::string name_;
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+/// A Machine as a file of JSON, replaced at once.
+///
+/// Errors  D20 if it cannot be written, D31 at build if the path is none
+/// Tested  io/machine_file_test, tools.measure
+template <class Path> void write_machine(const Path& path, const Machine& machine) {
+  const std::string text = MachineText::of(machine);
+  Replacement file{path_text(path, Code{'D', 20})};
+  file.append(std::as_bytes(std::span{text}));
+  file.commit();
+}
+
+/// Errors  D01 if the file cannot be read, D31 at build if the path is none, M18 if it is none of a Machine, M16 if its figures cannot be
+/// Tested  io/machine_file_test
+template <class Path> [[nodiscard]] Machine read_machine(const Path& path) {
+  constexpr std::uint64_t most = 1 << 16;
+  const std::string name = path_text(path);
+  InputFile file{name};
+  std::string text(static_cast<std::size_t>(file.most() < most ? file.most() : most), '\0');
+  text.resize(file.read(std::as_writable_bytes(std::span{text})));
+  const Machine machine = MachineReader{quoted_path(name), std::move(text)}.read();
+  if (const Diagnosis fault = check(machine); !fault.ok()) throw Error{fault};
+  return machine;
+}
+
+}  // namespace heddle::io_room
+
+namespace heddle::extending {
+using io_room::read_machine, io_room::write_machine;
+}  // namespace heddle::extending

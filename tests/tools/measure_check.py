@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Runs the program behind ./heddle measure as a user would: a Machine as C++ with figures that a machine can have, the same as JSON, or one sentence.
+
+usage: measure_check.py PROGRAM
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = sys.argv[1]
+PARTS = ["1 of 4, products of layers by size", "2 of 4, memory", "3 of 4, messages between two threads", "4 of 4, calls"]
+faults = []
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+
+
+def check(what, good, ended):
+    if not good:
+        faults.append(f"{what}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    file = pathlib.Path(folder) / "machine.json"
+    ended = run("--seconds", "1", "--json", str(file))
+    check("it ends well", ended.returncode == 0, ended)
+    check("it says what it measures", ended.stderr.splitlines() == [f"heddle measure: {part}" for part in PARTS], ended)
+    figures = dict(re.findall(r"\.(\w+) = ([-+.e\d]+)", ended.stdout))
+    check("it prints a Machine", ended.stdout.startswith("constexpr Machine this_machine{") and ended.stdout.endswith("};\n"), ended)
+    for name in ("alpha", "beta", "per_flop", "per_memory_byte", "per_call"):
+        check(f"{name} is above 0 and below a second", 0 < float(figures.get(name, 0)) < 1, ended)
+    check("threads move while they wait", ".overlaps = false" in ended.stdout, ended)
+    saved = json.loads(file.read_text()) if file.exists() else {}
+    check("the file has the form 1", saved.get("heddle machine") == 1, ended)
+    for name, figure in figures.items():
+        if name in saved:
+            check(f"{name} is the same in the file", abs(float(figure) - saved[name]) <= 0.01 * saved[name], ended)
+    curve = saved.get("efficiency", [])
+    check("the curve has its peak at 1 and rises in operations", len(curve) >= 3 and max(share for _, share in curve) == 1
+          and all(0 < share <= 1 for _, share in curve) and [flops for flops, _ in curve] == sorted({flops for flops, _ in curve}), ended)
+    printed = ended.stdout
+    ended = run("--read", str(file))
+    check("what is read is what was printed", ended.returncode == 0 and ended.stdout == printed and ended.stderr == "", ended)
+    text = file.read_text()
+    for name, wrong, code in (
+        ("another form", text.replace(": 1", ": 2", 1), "M18] "), ("an unknown figure", text.replace("alpha", "alfa", 1), "has 'alfa', which is no figure of a Machine"),
+        ("no beginning", text.replace("heddle machine", "machine", 1), "does not begin with"), ("a cut end", text[:-3], "M18] "),
+        ("more behind it", text + "{}", "goes on behind its end"), ("a negative figure", text.replace('"beta": ', '"beta": -', 1), "M16] a Machine has beta -"),
+        ("no number", text.replace('"beta": ', '"beta": x', 1), "has no number where one belongs"), ("no file", None, "D01] "),
+    ):
+        other = pathlib.Path(folder) / "other.json"
+        other.unlink(missing_ok=True)
+        if wrong is not None:
+            other.write_text(wrong)
+        ended = run("--read", str(other))
+        check(name, ended.returncode == 1 and ended.stdout == "" and code in ended.stderr and len(ended.stderr.splitlines()) == 1, ended)
+    ended = run("--seconds", "1", "--json", str(pathlib.Path(folder) / "none" / "machine.json"))
+    check("a folder that is not there", ended.returncode == 1 and "[heddle.D20]" in ended.stderr.splitlines()[-1], ended)
+for arguments in (("--seconds", "0"), ("--seconds", "600"), ("--fast",)):
+    ended = run(*arguments)
+    check(f"{arguments}", ended.returncode == 2 and ended.stdout == "" and len(ended.stderr.splitlines()) == 1, ended)
+for fault in faults:
+    print("FAULT", fault)
+print(f"{len(faults)} faults")
+sys.exit(1 if faults else 0)
