@@ -3,8 +3,36 @@
 
 #include <doctest/doctest.h>
 
+using namespace heddle;
+
 TEST_CASE("a machine that names nothing has free links, so only work takes time") {
-  constexpr heddle::Machine machine;
+  constexpr Machine machine;
   static_assert(machine.alpha == 0 && machine.beta == 0 && machine.per_flop == 1);
+  static_assert(machine.level_count() == 0 && !machine.unequal() && machine.speed(7) == 1);
   CHECK(machine.per_flop > 0);
+}
+
+TEST_CASE("three numbers in a row are latency, time a byte and time an operation") {
+  constexpr Machine machine{50e-6, 1e-9, 1e-10};
+  static_assert(machine == Machine{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10});
+  CHECK(machine.link(0) == Link{50e-6, 1e-9});
+}
+
+TEST_CASE("a level has links of its own; behind the last one are those of the machine") {
+  constexpr Machine machine{.alpha = 9, .beta = 3, .levels = {{8, 1, 2}, {32, 4, 5}}};
+  static_assert(machine.level_count() == 2);
+  CHECK(machine.link(0) == Link{1, 2});
+  CHECK(machine.link(1) == Link{4, 5});
+  CHECK(machine.link(2) == Link{9, 3});
+}
+
+TEST_CASE("ranks that differ have a speed, and a later entry counts") {
+  constexpr Machine machine = with_speed(with_speed(Machine{}, 4, 7, 0.5), 6, 6, 0.25);
+  static_assert(machine.unequal() && machine.speed(3) == 1 && machine.speed(4) == 0.5 && machine.speed(6) == 0.25 && machine.speed(7) == 0.5);
+  CHECK(machine.speed(8) == 1);
+}
+
+TEST_CASE("a rate is its reciprocal") {
+  static_assert(each_of(4) == 0.25);
+  CHECK(each_of(1e9) == doctest::Approx(1e-9));
 }

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "heddle/cost/presets.hpp"
 #include "heddle/heddle.hpp"
 #include "heddle/plan/read/each_collective.hpp"
 #include "plan/gain.hpp"
@@ -194,4 +195,118 @@ TEST_CASE("what is sent on an unhurried machine is what the ledger counts: stage
       OddOf<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>, Clip<GlobalNorm>>>();
   sends_what_the_ledger_says<Plan<Language, CrossEntropy, Adam, Batch<8>, Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, Sharded<2>>>>();
   sends_what_the_ledger_says<Plan<Even<8>, MeanSquaredError, SGD, Batch<16>, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>>();
+}
+
+namespace {
+
+template <class... Parts> using BareOf = Plan<Bare, MeanSquaredError, SGD, Batch<64>, Parts...>;
+
+}  // namespace
+
+TEST_CASE("the bubble and the step of small plans are constants") {
+  static_assert(bubble<Staged<OneFOneB, 8>>(Machine{}) < 0.28 && bubble<Staged<OneFOneB, 8>>(Machine{}) > 0.27);
+  static_assert(bubble<Staged<ZeroBubbleH1, 8>>(Machine{}) < 0.12 && bubble<BareOf<Single>>(Machine{}) == 0);
+  static_assert(step_seconds<BareOf<Single>>(Machine{0, 0, 1}) == 64 * bare_flops);
+  static_assert(bubble<BareOf<DataParallel<4>>>(with_speed(Machine{}, 0, 0, 0.5)) > 0.3);
+  CHECK(bubble<Staged<OneFOneB, 8>>(Machine{1, 0, 1e-3}) ==
+        doctest::Approx(simulate(Staged<OneFOneB, 8>::training, Machine{1, 0, 1e-3}).bubble()).epsilon(1e-12));
+  CHECK(std::isnan(bubble<BareOf<Single>>(Machine{-1})));
+  CHECK(std::isnan(step_seconds<BareOf<Single>>(Machine{.devices = -1})));
+}
+
+TEST_CASE("a machine that cannot be gives no number, and says why") {
+  const Estimate refused = simulate(BareOf<DataParallel<4>>::training, Machine{.devices = 2});
+  CHECK(refused.fault.code == Code{'M', 17});
+  CHECK(std::isnan(refused.step.value));
+  CHECK(simulate(BareOf<Single>::training, Machine{.beta = -1}).fault.code == Code{'M', 16});
+}
+
+TEST_CASE("all wait for a straggler: four replicas of which one has half the speed take twice as long and idle 3/8 of the time") {
+  const Machine even{0, 0, 1e-9};
+  const Machine slow = with_speed(even, 2, 2, 0.5);
+  const Estimate estimate = simulate(BareOf<DataParallel<4>>::training, slow);
+  CHECK(estimate.by_rank);
+  REQUIRE(estimate.busy.size() == 4);
+  CHECK(estimate.step.value == doctest::Approx(2 * simulate(BareOf<DataParallel<4>>::training, even).step.value).epsilon(1e-12));
+  CHECK(estimate.idle[2].value == 0);
+  CHECK(estimate.idle[0].value == doctest::Approx(estimate.step.value / 2).epsilon(1e-12));
+  CHECK(estimate.bubble() == doctest::Approx(3.0 / 8).epsilon(1e-12));
+}
+
+TEST_CASE("shares that fit the speeds recover what a straggler costs, and shares on equal devices cost what they are unequal") {
+  const Machine slow = with_speed(Machine{0, 0, 1e-9}, 1, 1, 1.0 / 3);
+  const double even = simulate(BareOf<DataParallel<2>>::training, slow).step.value;
+  const double fitted = simulate(BareOf<WeightedDataParallel<3, 1>>::training, slow).step.value;
+  CHECK(even == doctest::Approx(32 * 3 * bare_flops * 1e-9));
+  CHECK(fitted == doctest::Approx(48 * bare_flops * 1e-9));  // both take 48 rows' time: 48 at full speed, 16 at a third
+  CHECK(simulate(BareOf<WeightedDataParallel<3, 1>>::training, slow).bubble() == doctest::Approx(0).epsilon(1e-12));
+  const Machine nearly = with_speed(Machine{0, 0, 1e-9}, 0, 0, 0.999999);
+  CHECK(simulate(BareOf<WeightedDataParallel<3, 1>>::training, nearly).bubble() == doctest::Approx(1.0 / 3).epsilon(1e-5));
+}
+
+TEST_CASE("a straggler in a pipeline is a slow stage") {
+  using P = Staged<OneFOneB, 8>;
+  const Estimate estimate = simulate(P::training, with_speed(Machine{}, 1, 1, 0.5));
+  CHECK(estimate.busy[1].value == 2 * estimate.busy[0].value);
+  CHECK(estimate.step.value > 1.4 * simulate(P::training, Machine{}).step.value);
+}
+
+TEST_CASE("an axis inside a node is faster than one that crosses nodes: the tensor axis goes innermost") {
+  constexpr Machine nodes{.alpha = 1e-4, .beta = 1e-8, .per_flop = 1e-12, .levels = {{2, 1e-6, 1e-10}}};
+  using Inside = OddOf<Hybrid<TensorParallel<2>, DataParallel<2>>>;
+  using Outside = OddOf<Hybrid<DataParallel<2>, TensorParallel<2>>>;
+  const Estimate inside = simulate(Inside::training, nodes), outside = simulate(Outside::training, nodes);
+  CHECK(3 * inside.step.value < 2 * outside.step.value);
+  REQUIRE(inside.levels.size() == 2);
+  const auto moved = [](const Traffic& of) { return of.values().total_with_padding; };
+  CHECK(inside.levels[0] == moved(traffic<Inside>()));
+  CHECK(outside.levels[1] == moved(traffic<Outside>()));
+  const Machine flat{.alpha = 1e-4, .beta = 1e-8, .per_flop = 1e-12};
+  CHECK(simulate(Inside::training, flat).step.value == doctest::Approx(simulate(Outside::training, flat).step.value).epsilon(1e-12));
+}
+
+TEST_CASE("messages between stages take the link of the level that both ranks share, and by role the slowest of all replicas") {
+  using P = BareOf<Pipeline<Balanced<4>>>;
+  constexpr Machine nodes{.alpha = 100, .per_flop = 0, .levels = {{2, 1, 0}}};
+  // Ranks 0 1 | 2 3: two boundaries inside nodes, one between them.
+  CHECK(simulate(P::training, nodes).step.value == 2 * (1 + 100 + 1));
+  CHECK(simulate(P::training, with_speed(nodes, 0, 0, 0.5)).step.value == 2 * (1 + 100 + 1));
+}
+
+TEST_CASE("reductions of buckets run beside the backward; one bucket runs after it") {
+  using Early = BareOf<DataParallel<2>, Bucket<16_KiB>>;
+  using Late = BareOf<DataParallel<2>>;
+  constexpr double bytes = 4 * 64 * 64;                                         // of a layer
+  constexpr double layer = 32 * 2 * product;                                    // its backward: 32 rows, both gradients
+  const Machine machine{.beta = 0.5 * layer * 1e-9 / bytes, .per_flop = 1e-9};  // a layer's reduction takes half of a layer's backward
+  const double work = 32 * bare_flops * 1e-9;
+  CHECK(simulate(Late::training, machine).step.value == doctest::Approx(work + 4 * 0.5 * layer * 1e-9).epsilon(1e-9));
+  CHECK(simulate(Early::training, machine).step.value == doctest::Approx(work + 0.5 * layer * 1e-9).epsilon(1e-9));  // the last bucket alone
+}
+
+TEST_CASE("an update takes its memory, however few rows there are, and clipping reads the gradients once more") {
+  constexpr Machine machine{.per_flop = 0, .per_memory_byte = 1};
+  const auto update = [&](const Program& p) { return simulate(p, machine).step.value; };
+  using Sgd = Plan<Bare, MeanSquaredError, SGD, Batch<1>, Single>;
+  using Adams = Plan<Bare, MeanSquaredError, Adam, Batch<1>, Single>;
+  using Clipped = Plan<Bare, MeanSquaredError, Adam, Batch<1>, Single, Clip<GlobalNorm>>;
+  constexpr double elements = 4 * 64 * 64;
+  CHECK(update(Adams::training) - update(Sgd::training) == 4 * 4 * elements);
+  CHECK(update(Clipped::training) - update(Adams::training) == 4 * elements);
+  CHECK(simulate(Sgd::training, Machine{}).step.value == bare_flops);  // free where memory is
+}
+
+TEST_CASE("the toy's sender waits for the acknowledgement, its receiver does not") {
+  using Two = BareOf<Pipeline<Balanced<2>>>;
+  Machine toy{.alpha = 0.05, .per_flop = 0, .acknowledgement = 0.05};
+  CHECK(step_seconds<Two>(toy) == doctest::Approx(0.05 + 0.05 + 0.05));  // there, back, and the last sender hears of it
+}
+
+TEST_CASE("16,384 devices that are alike are as many devices as they have roles") {
+  using Wide = Plan<Even<8>, MeanSquaredError, SGD, Batch<2048 * 8>,
+                    Hybrid<TensorParallel<2>, Pipeline<Balanced<4>, OneFOneB, Microbatches<8>>, DataParallel<2048>>>;
+  static_assert(devices<Wide> == 16'384);
+  const Estimate estimate = simulate(Wide::training, h100_nodes());
+  CHECK(estimate.busy.size() == 4);
+  CHECK(estimate.step.value > 0);
 }

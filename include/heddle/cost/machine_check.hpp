@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Room: cost. Whether a Machine can be, and whether a plan fits on it.
+// Sees: plan/program, cost/machine.  Does not see: processes, threads, kernels.
+// In: a Machine, a Program.  Out: ok, or M16, M17 with the figure.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/cost/machine.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::cost_room {
+
+/// A figure with three digits, as a sentence writes it: -0.5, 1.25e-9, 3e8.
+///
+/// Tested  cost/machine_check_test
+[[nodiscard]] constexpr Text<16> figure_of(double x) {
+  Text<16> text;
+  if (x != x) return text << "no number";
+  if (x < 0) text << "-", x = -x;
+  if (x > 1.7e308) return text << "infinite";
+  int exponent = 0;
+  for (; x >= 1000; x /= 10) ++exponent;
+  for (; x > 0 && x < 100; x *= 10) --exponent;
+  auto digits = static_cast<std::int64_t>(x + 0.5);
+  if (digits == 1000) digits = 100, ++exponent;
+  if (digits == 0) return text << "0";
+  int count = 3;
+  for (; digits % 10 == 0; ++exponent, --count) digits /= 10;
+  if (exponent >= 0 && count + exponent <= 4) {
+    for (; exponent > 0; --exponent) digits *= 10;
+    return text << digits;
+  }
+  const int point = count + exponent;  // digits before the point if nothing is scaled
+  if (exponent < 0 && point > -2 && point <= 0) {
+    text << "0.";
+    for (int i = point; i < 0; ++i) text << "0";
+    return text << digits;
+  }
+  std::int64_t below = 1;
+  for (int i = 1; i < (point > 0 && exponent < 0 ? count - point + 1 : count); ++i) below *= 10;
+  text << digits / below;
+  if (below > 1) text << ".";
+  for (std::int64_t rest = digits % below; below > 1; rest %= below) below /= 10, text << rest / below;
+  return point > 0 && exponent < 0 ? text : text << "e" << point - 1;
+}
+
+/// One figure of a machine by its name; `least` is 0 where it may be free.
+constexpr void check_figure(Diagnosis& found, std::string_view name, double value, bool may_be_zero) {
+  if (!found.ok() || (value == value && value <= 1.7e308 && (value > 0 || (may_be_zero && value == 0)))) return;
+  found = Diagnosis{Code{'M', 16}, "a Machine has "} << name << ' ' << figure_of(value).view() << ". Fix: give it a finite number "
+                                                     << (may_be_zero ? "from 0 on; 0 takes no time." : "above 0.");
+}
+
+constexpr void check_levels(Diagnosis& found, const Machine& m) {
+  int below = 1;
+  for (const Level& level : m.levels) {
+    check_figure(found, "a level with alpha", level.alpha, true);
+    check_figure(found, "a level with beta", level.beta, true);
+    if (!found.ok() || level == Level{}) continue;
+    if (level.ranks > 0 && below > 0 && level.ranks % below == 0 && (level.ranks > below || below == 1)) {
+      below = level.ranks;
+      continue;
+    }
+    found = Diagnosis{Code{'M', 16}, "a Machine has a level of "} << level.ranks << " ranks behind one of " << below
+                                                                  << ". Fix: list levels from the smallest on, each of a multiple of the one before.";
+  }
+}
+
+/// Whether figures of a machine can be.
+///
+/// Errors  M16 a figure that is negative, infinite or no number; a speed, a share or a level that is 0; levels out of order
+/// Tested  cost/machine_check_test
+[[nodiscard]] constexpr Diagnosis check(const Machine& m) {
+  Diagnosis found;
+  check_figure(found, "alpha", m.alpha, true);
+  check_figure(found, "beta", m.beta, true);
+  check_figure(found, "per_flop", m.per_flop, true);
+  check_figure(found, "per_bfloat16_flop", m.per_bfloat16_flop, true);
+  check_figure(found, "per_memory_byte", m.per_memory_byte, true);
+  check_figure(found, "per_call", m.per_call, true);
+  check_figure(found, "per_message", m.per_message, true);
+  check_figure(found, "per_collective", m.per_collective, true);
+  check_figure(found, "gamma", m.gamma, true);
+  check_figure(found, "acknowledgement", m.acknowledgement, true);
+  check_figure(found, "devices", m.devices, true);
+  check_figure(found, "memory", static_cast<double>(m.memory.value), true);
+  for (const EfficiencyPoint& point : m.efficiency.points) {
+    check_figure(found, "an efficiency of", point.share, false);
+    check_figure(found, "an efficiency at flops", point.flops, true);
+  }
+  for (int i = 1; i < m.efficiency.count(); ++i)
+    if (found.ok() && m.efficiency.points[i].flops <= m.efficiency.points[i - 1].flops)
+      found = Diagnosis{Code{'M', 16}, "a Machine has an efficiency at "} << figure_of(m.efficiency.points[i].flops).view() << " flops behind one at "
+                                                                          << figure_of(m.efficiency.points[i - 1].flops).view()
+                                                                          << ". Fix: list the points from the fewest flops on.";
+  check_levels(found, m);
+  for (const RankSpeed& s : m.speeds) {
+    if (found.ok() && (s.first < 0 || s.last < s.first))
+      found = Diagnosis{Code{'M', 16}, "a Machine has a speed for ranks "}
+              << s.first << " to " << s.last << ". Fix: name ranks from 0 on, in at most " << Machine::most_speeds << " entries.";
+    check_figure(found, "a speed of", s.speed, false);
+  }
+  return found;
+}
+
+/// Whether a plan fits on a machine that says how many devices it has and what each can hold.
+///
+/// Errors  M16, M17 a plan of more devices, or of more memory on one of them
+/// Tested  cost/machine_check_test
+[[nodiscard]] constexpr Diagnosis check(const Machine& m, const Program& p) {
+  Diagnosis found = check(m);
+  if (!found.ok()) return found;
+  if (m.devices > 0 && p.mesh.ranks() > m.devices)
+    return Diagnosis{Code{'M', 17}, "a plan has "} << p.mesh.ranks() << " devices, the Machine " << m.devices
+                                                   << ". Fix: use a plan of fewer devices, or a larger Machine.";
+  for (int r = 0; r < p.roles && m.memory.value > 0; ++r)
+    if (p.arenas[r].total > m.memory.value)
+      return Diagnosis{Code{'M', 17}, "a plan needs "} << p.arenas[r].total << " bytes on a device of stage " << r << ", those of the Machine have "
+                                                       << m.memory.value << ". Fix: use more stages or slices, Recompute, or smaller micro-batches.";
+  return found;
+}
+
+}  // namespace heddle::cost_room

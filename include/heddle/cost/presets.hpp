@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Room: cost. Machines that others have described: the tutorial's toy, nodes of H100, H200 and B200.
+// Sees: cost/machine.  Does not see: plans, processes, threads.
+// In: datasheets and published constants.  Out: toy_machine, h100_nodes, h200_nodes, b200_nodes.
+#pragma once
+
+#include "heddle/cost/machine.hpp"
+
+namespace heddle::cost_room {
+
+/// The machine of the tutorial on N-dimensional parallelism: 0.1 s for a unit of compute, 0.05 s for a message and 0.05 s for its acknowledgement,
+/// 0.01 s for a unit of data. The plan says what a unit is: toy_machine(1000, 4) takes 0.1 s for 1,000 operations and 0.01 s for 4 bytes.
+///
+/// Source  sources.md#nd-toy
+/// Tested  cost/presets_test
+[[nodiscard]] constexpr Machine toy_machine(double flops_a_unit, double bytes_a_unit) {
+  Machine toy;
+  toy.alpha = 0.05;
+  toy.acknowledgement = 0.05;
+  toy.beta = 0.01 / bytes_a_unit;
+  toy.per_flop = 0.1 / flops_a_unit;
+  return toy;
+}
+
+/// Nodes of 8 devices: latencies as NCCL's tuning has them for rings under the protocol Simple, 3.4 microseconds over NVLink, 9.6 over the network
+/// and 8.4 for a collective as such; 400 Gbit/s a device between nodes. A collective takes the algorithm that is fastest.
+///
+/// Source  sources.md#nccl-tuning, sources.md#dgx
+[[nodiscard]] constexpr Machine nodes_of_eight(double nvlink_bytes_a_second) {
+  Machine nodes;
+  nodes.alpha = 9.6e-6;
+  nodes.beta = each_of(50e9);
+  nodes.per_collective = 8.4e-6;
+  nodes.collectives = CollectiveAlgorithm::fastest;
+  nodes.levels[0] = {8, 3.4e-6, each_of(nvlink_bytes_a_second)};
+  return nodes;
+}
+
+/// H100 SXM: 67 TFLOP/s in float32 and 989 in bfloat16 without sparsity, 3.35 TB/s, 80 GB, 450 GB/s of NVLink each way. Peaks: name an Efficiency
+/// for what products reach.
+///
+/// Source  sources.md#h100
+/// Tested  cost/presets_test
+[[nodiscard]] constexpr Machine h100_nodes() {
+  Machine h100 = nodes_of_eight(450e9);
+  h100.per_flop = each_of(67e12);
+  h100.per_bfloat16_flop = each_of(989e12);
+  h100.per_memory_byte = each_of(3.35e12);
+  h100.memory = Bytes{80'000'000'000};
+  return h100;
+}
+
+/// H200 SXM: the same with 4.8 TB/s and 141 GB.
+///
+/// Source  sources.md#h200
+/// Tested  cost/presets_test
+[[nodiscard]] constexpr Machine h200_nodes() {
+  Machine h200 = h100_nodes();
+  h200.per_memory_byte = each_of(4.8e12);
+  h200.memory = Bytes{141'000'000'000};
+  return h200;
+}
+
+/// B200: 75 TFLOP/s in float32 and 2,250 in bfloat16 without sparsity, of which products reached 0.49 on average in published steps; 7.7 TB/s, 180
+/// GB, 900 GB/s of NVLink each way.
+///
+/// Source  sources.md#b200, sources.md#simumax
+/// Tested  cost/presets_test
+[[nodiscard]] constexpr Machine b200_nodes() {
+  Machine b200 = nodes_of_eight(900e9);
+  b200.per_flop = each_of(75e12);
+  b200.per_bfloat16_flop = each_of(2250e12);
+  b200.efficiency.points[0] = {0, 0.49};
+  b200.per_memory_byte = each_of(7.7e12);
+  b200.memory = Bytes{180'000'000'000};
+  return b200;
+}
+
+}  // namespace heddle::cost_room
+
+namespace heddle::extending {
+using cost_room::b200_nodes, cost_room::h100_nodes, cost_room::h200_nodes, cost_room::toy_machine;
+}  // namespace heddle::extending

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Room: cost. Seconds of what a device does for itself: the entries of bodies, and the lines that close a step.
+// Sees: graph, plan/program, plan/read/work, cost/machine.  Does not see: processes, threads, kernels.
+// In: a Machine, a Program, rows.  Out: seconds and bytes of an entry, of a line.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/cost/machine.hpp"
+#include "heddle/graph/leaf.hpp"
+#include "heddle/plan/program/program.hpp"
+#include "heddle/plan/read/work.hpp"
+
+namespace heddle::cost_room {
+
+/// Bytes of the parameters that one call of a leaf reads: of a table the rows that are looked up.
+[[nodiscard]] constexpr std::int64_t parameter_bytes(const Leaf& leaf, std::int64_t rows) {
+  std::int64_t elements = 0;
+  for (int k = 0; k < leaf.parameter_count; ++k) elements += leaf.parameters[k].shape.elements();
+  const std::int64_t looked_up = rows * leaf.out.elements();
+  return float_bytes * (leaf.vocabulary > 0 && looked_up < elements ? looked_up : elements);
+}
+
+/// Bytes that a call of a leaf moves between its device and the device's memory: values and parameters once each, gradients of parameters once more
+/// where they are added to those before. Linear<4, 3> reads 16 + 60 bytes and writes 12 for one row.
+///
+/// Tested  cost/work_time_test
+[[nodiscard]] constexpr std::int64_t leaf_bytes(const Program& p, const Entry& entry, std::int64_t rows) {
+  const Leaf& leaf = p.graph->leaf(entry.node);
+  const std::int64_t in = rows * leaf.in.elements() * bytes_of(leaf.in.type);
+  const std::int64_t out = rows * leaf.out.elements() * bytes_of(leaf.out.type);
+  const std::int64_t second = leaf.operands == 2 ? rows * leaf.other.elements() * bytes_of(leaf.other.type) : 0;
+  const std::int64_t parameters = parameter_bytes(leaf, rows);
+  if (entry.what == BodyOp::leaf_forward || entry.what == BodyOp::add) return in + second + (entry.d.set() ? out : 0) + parameters;
+  std::int64_t bytes = out;  // the gradient of the output
+  if (entry.a.set()) bytes += in;
+  if (entry.b.set()) bytes += leaf.operands == 2 ? second : out;
+  if (entry.d.set()) bytes += (entry.operand == 0 ? in : second) + parameters;
+  if (entry.what != BodyOp::leaf_backward_input) bytes += (p.batch.rank_grains() > 1 ? 2 : 1) * parameters;
+  return bytes;
+}
+
+/// The same of any entry, for rows of one call.
+///
+/// Tested  cost/work_time_test
+[[nodiscard]] constexpr std::int64_t moved_bytes(const Program& p, const Entry& entry, std::int64_t rows) {
+  const std::int64_t value = rows * entry.features * bytes_of(entry.type);
+  switch (entry.what) {
+    case BodyOp::leaf_forward:
+    case BodyOp::leaf_backward:
+    case BodyOp::leaf_backward_input:
+    case BodyOp::leaf_backward_weight: return leaf_bytes(p, entry, rows);
+    case BodyOp::load_input:
+    case BodyOp::load_targets:
+    case BodyOp::copy:
+    case BodyOp::store_output:
+    case BodyOp::loss_terms:
+    case BodyOp::slice_value:
+    case BodyOp::gather_value:
+    case BodyOp::scatter_value: return 2 * value;  // read and written
+    case BodyOp::add:
+    case BodyOp::loss: return 3 * value;
+    case BodyOp::sum_grains: return entry.features * float_bytes;
+    case BodyOp::add_slice: return 3 * p.buckets[entry.bucket].elements / p.storage.gradient_parts() * float_bytes;
+    case BodyOp::reduce_start:
+    case BodyOp::reduce_wait:
+    case BodyOp::gather_start:
+    case BodyOp::gather_wait:
+    case BodyOp::reduce_value:
+    case BodyOp::reduce_parameter:
+    case BodyOp::reduce_phase:
+    case BodyOp::zero_gaps: return 0;
+  }
+  return 0;
+}
+
+/// One call of a kernel: as long as its operations take at the share of the peak that so many reach, or as its memory takes, whichever is longer.
+/// 2e9 operations at 1e-12 s and a share of 0.5 take 4 ms, if their bytes take less.
+///
+/// Source  sources.md#roofline
+[[nodiscard]] constexpr double call_seconds(const Machine& m, bool in_bfloat16, double flops, double bytes) {
+  const double per_flop = in_bfloat16 && m.per_bfloat16_flop > 0 ? m.per_bfloat16_flop : m.per_flop;
+  const double computing = flops > 0 ? flops * per_flop / m.efficiency.share(flops) : 0;
+  const double moving = bytes * m.per_memory_byte;
+  return (flops > 0 || bytes > 0 ? m.per_call : 0) + (computing > moving ? computing : moving);
+}
+
+/// An entry of a body for so many rows of a micro-batch: a call for each grain.
+///
+/// Tested  cost/work_time_test
+[[nodiscard]] constexpr double entry_seconds(const Machine& m, const Program& p, const Entry& entry, std::int64_t rows) {
+  const std::int64_t flops = flops_of(p, entry);
+  const bool in_bfloat16 = p.graph->values == ElementType::bfloat16;
+  const bool counts_bytes = m.per_memory_byte > 0 || m.per_call > 0;
+  if (flops == 0 && !counts_bytes) return 0;
+  const std::int64_t grain = p.batch.grain_rows;
+  const auto call = [&](std::int64_t of) {
+    return of == 0 ? 0
+                   : call_seconds(m, in_bfloat16, static_cast<double>(flops) * static_cast<double>(of),
+                                  counts_bytes ? static_cast<double>(moved_bytes(p, entry, of)) : 0);
+  };
+  return static_cast<double>(rows / grain) * call(grain) + call(rows % grain);
+}
+
+/// Elements of a bucket that one rank steps.
+[[nodiscard]] constexpr std::int64_t stepped_elements(const Program& p, const Instruction& line) {
+  return p.buckets[line.bucket].elements / p.storage.state_parts();
+}
+
+/// Bytes that a closing line moves between a device and its memory. A step reads the gradient and reads and writes the parameter and each state: SGD
+/// takes 12 bytes an element, Adam 28. A norm reads the gradients; where the loss is scaled they are divided as well.
+///
+/// Tested  cost/work_time_test
+[[nodiscard]] constexpr std::int64_t line_bytes_moved(const Program& p, int role, const Instruction& line) {
+  const ArenaMap& map = p.arenas[role];
+  switch (line.op) {
+    case ListOp::step: return stepped_elements(p, line) * float_bytes * (3 + 2 * map[RegionKind::states].copies);
+    case ListOp::tie: return 3 * stepped_elements(p, line) * float_bytes;
+    case ListOp::norm:
+    case ListOp::unscale: {
+      std::int64_t elements = 0;
+      for (int b = 0; b < p.bucket_count; ++b)
+        if (p.buckets[b].role == role && p.buckets[b].steps()) elements += p.buckets[b].elements / p.storage.state_parts();
+      return elements * float_bytes * (line.op == ListOp::norm ? 1 : 2);
+    }
+    default: return 0;
+  }
+}
+
+/// A closing line: its memory, and a call of a kernel where it has any.
+///
+/// Tested  cost/work_time_test
+[[nodiscard]] constexpr double line_seconds(const Machine& m, const Program& p, int role, const Instruction& line) {
+  if (m.per_memory_byte == 0 && m.per_call == 0) return 0;
+  return call_seconds(m, false, 0, static_cast<double>(line_bytes_moved(p, role, line)));
+}
+
+}  // namespace heddle::cost_room

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/cost/work_time.hpp"
+
+#include <doctest/doctest.h>
+
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Two : Sequential<Linear<4, 3>, ReLU> {};
+template <class... Options> using Of = Plan<Two, MeanSquaredError, Adam, Batch<8>, Single, Options...>;
+
+template <class P> const Entry& entry_of(BodyOp what, int node) {
+  const Program& p = P::training;
+  for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies})
+    for (int e = bodies[0].begin; e < bodies[0].end; ++e)
+      if (p.entries[e].what == what && p.entries[e].node == node) return p.entries[e];
+  FAIL("there is no such entry");
+  return p.entries[0];
+}
+template <class P> double line_of(const Machine& m, ListOp op) {
+  const Program& p = P::training;
+  double sum = 0;
+  for (int i = p.lists[0].begin; i < p.lists[0].end; ++i)
+    if (p.instructions[i].op == op) sum += line_seconds(m, p, 0, p.instructions[i]);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a forward reads its input and parameters and writes its output; a backward reads what it needs and writes both gradients") {
+  const Program& p = Of<>::training;
+  CHECK(moved_bytes(p, entry_of<Of<>>(BodyOp::leaf_forward, 0), 1) == 16 + 60 + 12);
+  CHECK(moved_bytes(p, entry_of<Of<>>(BodyOp::leaf_forward, 0), 8) == 8 * 16 + 60 + 8 * 12);
+  CHECK(moved_bytes(p, entry_of<Of<>>(BodyOp::leaf_forward, 1), 8) == 8 * 2 * 12);
+  // The first layer makes no gradient of its input: it reads that input and the gradient of its output, and writes those of 15 parameters.
+  CHECK(moved_bytes(p, entry_of<Of<>>(BodyOp::leaf_backward, 0), 8) == 8 * (16 + 12) + 60);
+}
+
+TEST_CASE("gradients that are added to those of earlier grains are read as well") {
+  using Added = Of<Grain<4>>;
+  CHECK(moved_bytes(Added::training, entry_of<Added>(BodyOp::leaf_backward, 0), 4) == 4 * (16 + 12) + 2 * 60);
+}
+
+TEST_CASE("a table costs the rows that are looked up") {
+  struct Words : Sequential<Input<2>, Embedding<1000, 8>, Linear<8, 4>> {};
+  using P = Plan<Words, CrossEntropy, SGD, Batch<4>, Single>;
+  const Leaf& table = P::training.graph->leaf(1);
+  CHECK(parameter_bytes(table, 4) == 4 * 2 * 8 * 4);
+  CHECK(parameter_bytes(table, 4000) == 1000 * 8 * 4);
+}
+
+TEST_CASE("a call takes as long as its operations or its memory, whichever is longer, and each call its overhead") {
+  constexpr Machine m{.per_flop = 2, .per_memory_byte = 3, .per_call = 100};
+  static_assert(call_seconds(m, false, 30, 10) == 160 && call_seconds(m, false, 30, 30) == 190 && call_seconds(m, false, 0, 0) == 0);
+  Machine slow = m;
+  slow.efficiency.points[0] = {0, 0.25};
+  slow.per_bfloat16_flop = 1;
+  CHECK(call_seconds(slow, false, 30, 10) == 100 + 240);
+  CHECK(call_seconds(slow, true, 30, 10) == 100 + 120);
+}
+
+TEST_CASE("a micro-batch is as many calls as it has grains") {
+  using Whole = Of<>;
+  using Cut = Of<Grain<2>>;
+  constexpr Machine calls{.per_flop = 0, .per_call = 1};
+  CHECK(entry_seconds(calls, Whole::training, entry_of<Whole>(BodyOp::leaf_forward, 0), 8) == 1);
+  CHECK(entry_seconds(calls, Cut::training, entry_of<Cut>(BodyOp::leaf_forward, 0), 8) == 4);
+  CHECK(entry_seconds(calls, Cut::training, entry_of<Cut>(BodyOp::leaf_forward, 0), 7) == 4);
+  constexpr Machine flops;
+  CHECK(entry_seconds(flops, Cut::training, entry_of<Cut>(BodyOp::leaf_forward, 0), 8) ==
+        entry_seconds(flops, Whole::training, entry_of<Whole>(BodyOp::leaf_forward, 0), 8));
+}
+
+TEST_CASE("an update reads and writes parameters and states, a norm reads the gradients: padding as well") {
+  constexpr Machine m{.per_flop = 0, .per_memory_byte = 1};
+  constexpr double elements = 1024;  // 15 of parameters in one unit
+  CHECK(line_of<Of<>>(m, ListOp::step) == 7 * 4 * elements);
+  CHECK(line_of<Plan<Two, MeanSquaredError, SGD, Batch<8>, Single>>(m, ListOp::step) == 3 * 4 * elements);
+  CHECK(line_of<Of<Clip<GlobalNorm>>>(m, ListOp::norm) == 4 * elements);
+  CHECK(line_of<Of<Clip<GlobalNorm>, LossScaling>>(m, ListOp::unscale) == 2 * 4 * elements);
+  CHECK(line_of<Of<Clip<GlobalNorm>>>(m, ListOp::clip) == 0);
+  using Sliced = Plan<Two, MeanSquaredError, Adam, Batch<8>, Sharded<4>, Clip<GlobalNorm>>;
+  CHECK(line_of<Sliced>(m, ListOp::step) == 7 * 4 * elements / 4);
+  CHECK(line_of<Sliced>(m, ListOp::norm) == 4 * elements / 4);
+  CHECK(line_of<Of<>>(Machine{}, ListOp::step) == 0);
+}
