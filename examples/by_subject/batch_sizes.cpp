@@ -11,8 +11,9 @@ using namespace heddle::extending;
 struct TwoLayers : Sequential<Linear<1000, 2000>, ReLU, Linear<2000, 1000>> {};
 template <int Rows, class Policy> using Of = Plan<TwoLayers, MeanSquaredError, SGD, Batch<Rows>, Policy>;
 
-// 10 billion operations a second; links of 1 GB/s and 50 microseconds a message. Put in the numbers of your machine.
-constexpr Machine machine{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10};
+// 10 billion operations a second, memory of 20 GB/s; links of 1 GB/s and 50 microseconds a message. Put in the numbers of your machine, which
+// ./heddle measure prints.
+constexpr Machine machine{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10, .per_memory_byte = 0.05e-9};
 
 template <int Rows, class Policy> double milliseconds() { return 1e3 * simulate(Of<Rows, Policy>::training, machine).step.value; }
 

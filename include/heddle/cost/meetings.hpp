@@ -19,7 +19,7 @@ struct NoEvents {
 
 /// A transfer begins when both sides have started it and the bytes of the one before it have left their link; its latency passes beside the next one.
 /// What a device reduces and gathers over its groups it does one after another, in the order in which it started that; values between parts of a
-/// layer, and norms over stages, have links of their own.
+/// layer, and norms over stages, have links of their own. Two messages of 100 bytes at 1 s a byte and 10 s of latency arrive after 110 and 210 s.
 ///
 /// Tested  cost/meetings_test
 template <class Events> class Meetings {

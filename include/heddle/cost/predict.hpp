@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: cost. A step as it would go by on a Machine: every compute, message and collective in time, and the chain of them that decides how long it
-// takes. Sees: plan, plan/read/timeline, cost/{simulate, step_events, memory_in_time}.  Does not see: processes, threads, kernels. In: a Program, a
-// Machine.  Out: Prediction.
+// Room: cost. A step as it would go by on a Machine: every compute, message and collective in time, and the chain of them that decides.
+// Sees: plan, plan/read/timeline, cost/{simulate, step_events, memory_in_time}.  Does not see: processes, threads, kernels.
+// In: a Program, a Machine.  Out: Prediction.
 #pragma once
 
 #include <algorithm>
