@@ -11,8 +11,8 @@ struct Deep : Sequential<Input<1>, Embedding<64, 256>, Repeat<16, Linear<256, 25
 template <class Policy, class... Options> using Of = Plan<Deep, CrossEntropy, Adam, Batch<512>, Policy, Options...>;
 template <int Stages, int M> using Staged = Pipeline<Balanced<Stages>, OneFOneB, Microbatches<M>>;
 
-// 10 billion operations a second; links of 1 GB/s and 50 microseconds a message. Put in the numbers of your machine.
-constexpr Machine machine{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10};
+// 10 billion operations a second, memory of 20 GB/s; links of 1 GB/s and 50 microseconds a message. Put in the numbers of your machine.
+constexpr Machine machine{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10, .per_memory_byte = 0.05e-9};
 
 template <class ThePlan> void print_row(const char* name, int rounds) {
   const Estimate step = simulate(ThePlan::training, machine);

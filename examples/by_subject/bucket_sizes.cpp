@@ -15,8 +15,8 @@ using namespace heddle::extending;
 struct Deep : Sequential<Input<1>, Embedding<64, 256>, Repeat<16, Linear<256, 256>>> {};
 template <int N, class... Options> using Replicas = Plan<Deep, CrossEntropy, SGD, Batch<256>, DataParallel<N>, Options...>;
 
-// 10 billion operations a second; links of 1 GB/s and 50 microseconds a message. Put in the numbers of your machine.
-constexpr Machine machine{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10};
+// 10 billion operations a second, memory of 20 GB/s; links of 1 GB/s and 50 microseconds a message. Put in the numbers of your machine.
+constexpr Machine machine{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10, .per_memory_byte = 0.05e-9};
 
 /// Buckets that a step reduces: with two replicas each is two messages of each of them.
 template <class ThePlan> int buckets() { return static_cast<int>(traffic<ThePlan>().gradients().on(axis::data).messages) / 4; }

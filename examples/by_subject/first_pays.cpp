@@ -14,9 +14,9 @@ struct Blocks : Sequential<Input<1>, Embedding<64, 192>, Repeat<12, Block>> {};
 template <int Rows, class Policy> using Of = Plan<Blocks, MeanSquaredError, SGD, Batch<Rows>, Policy>;
 template <int N> using Staged = Pipeline<Balanced<N>, OneFOneB, Microbatches<12>>;
 
-// Devices of 10 billion operations a second, and two networks. Put in the numbers of your machine.
-constexpr Machine fast{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10};       // links of 1 GB/s, 50 microseconds a message
-constexpr Machine ethernet{.alpha = 100e-6, .beta = 8e-9, .per_flop = 1e-10};  // 1 Gbit/s, 100 microseconds a message
+// Devices of 10 billion operations a second with memory of 20 GB/s, and two networks. Put in the numbers of your machine.
+constexpr Machine fast{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10, .per_memory_byte = 0.05e-9};  // links of 1 GB/s, 50 microseconds a message
+constexpr Machine ethernet{.alpha = 100e-6, .beta = 8e-9, .per_flop = 1e-10, .per_memory_byte = 0.05e-9};  // 1 Gbit/s, 100 microseconds a message
 
 struct Point {
   int devices;
