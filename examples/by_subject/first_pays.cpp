@@ -12,7 +12,9 @@ using namespace heddle::extending;
 struct Block : Sequential<Linear<192, 192, NoBias>, Linear<192, 192, NoBias>> {};
 struct Blocks : Sequential<Input<1>, Embedding<64, 192>, Repeat<12, Block>> {};
 template <int Rows, class Policy> using Of = Plan<Blocks, MeanSquaredError, SGD, Batch<Rows>, Policy>;
+template <int N> using Replicas = DataParallel<N>;
 template <int N> using Staged = Pipeline<Balanced<N>, OneFOneB, Microbatches<12>>;
+template <int N> using Split = TensorParallel<N>;
 
 // Devices of 10 billion operations a second with memory of 20 GB/s, and two networks. Put in the numbers of your machine.
 constexpr Machine fast{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10, .per_memory_byte = 0.05e-9};  // links of 1 GB/s, 50 microseconds a message
@@ -44,9 +46,9 @@ template <int Rows> void print_rows(const Machine& machine) {
               {at<Of<Rows, Policy<2>>>(machine), at<Of<Rows, Policy<3>>>(machine), at<Of<Rows, Policy<4>>>(machine), at<Of<Rows, Policy<6>>>(machine),
                at<Of<Rows, Policy<12>>>(machine)});
   };
-  row.template operator()<DataParallel>("data");
+  row.template operator()<Replicas>("data");
   row.template operator()<Staged>("stage");
-  row.template operator()<TensorParallel>("tensor");
+  row.template operator()<Split>("tensor");
 }
 void print_table(const char* title, const Machine& machine) {
   std::printf("%s: times as fast as one device\n%-13s", title, "rows");
