@@ -29,7 +29,7 @@ int main(int count, char** arguments) {
       const double step_seconds = run(machine, devices, step).makespan;
       if (first == 0 && step_seconds < alone - 1e-9) first = devices;
       std::printf("%7d %12.2f %12.2f %12.2f %10.2f\n", devices, alone / devices, all_reduce_seconds(machine, devices, layers * gradients),
-                  step_seconds, alone / step_seconds);
+                  step_seconds, times_as_fast(alone, step_seconds));
     }
     if (first == 0) std::puts("on this machine no number of devices is faster than one");
     if (first > 0) std::printf("it first pays on %d devices\n", first);

@@ -47,7 +47,7 @@ int main(int count, char** arguments) {
       const double busy = whole_step * machine.compute / layers;  // of each device
       for (const Sends sends : {Sends::wait, Sends::beside_work}) {
         const double seconds = run(machine, layers, [&](Device& device) { step(device, m, sends); }).makespan;
-        std::printf(" %12.2f %12.1f %%", seconds, 100 * (1 - busy / seconds));
+        std::printf(" %12.2f %12.1f %%", seconds, 100 * (1 - times_as_fast(busy, seconds)));
       }
       std::printf(" %20.1f %%\n", 100.0 * (layers - 1) / (m + layers - 1));
     }

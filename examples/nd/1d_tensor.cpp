@@ -32,7 +32,7 @@ int main(int count, char** arguments) {
     for (const int devices : {1, 2, 4, 8}) {
       const double seconds = run(machine, devices, step).makespan;
       std::printf("%7d %12.2f %12.2f %12.2f %10.2f\n", devices, alone / devices,
-                  2 * layers * all_reduce_seconds(machine, devices, groups * activations), seconds, alone / seconds);
+                  2 * layers * all_reduce_seconds(machine, devices, groups * activations), seconds, times_as_fast(alone, seconds));
     }
   });
 }

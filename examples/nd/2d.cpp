@@ -42,7 +42,7 @@ int main(int count, char** arguments) {
          {Grid<2>{{1, 2}}, Grid<2>{{2, 1}}, Grid<2>{{1, 4}}, Grid<2>{{2, 2}}, Grid<2>{{4, 1}}, Grid<2>{{2, 4}}, Grid<2>{{4, 2}}}) {
       const double seconds = run(machine, sizes.devices(), of(sizes)).makespan;
       std::printf("%4d %5d %7d %12.2f %10.2f\n", sizes.sizes[data], sizes.sizes[stage], sizes.devices(), seconds,
-                  whole_step * machine.compute / seconds);
+                  times_as_fast(whole_step * machine.compute, seconds));
     }
   });
 }

@@ -56,7 +56,7 @@ int main(int count, char** arguments) {
       Machine machine = settings.virtual_time();
       machine.compute *= times;
       const double two = seconds(machine, {{{2, 2, 1}}}, 2), three = seconds(machine, layout, 2);
-      std::printf("%-30.2f %12.2f s %12.2f s %14.2f\n", machine.compute, two, three, two / three);
+      std::printf("%-30.2f %12.2f s %12.2f s %14.2f\n", machine.compute, two, three, times_as_fast(two, three));
     }
 
     // In nodes of two devices some axis stays within a node. It should be the one that sends most often.

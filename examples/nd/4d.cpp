@@ -68,7 +68,7 @@ int main(int count, char** arguments) {
         Machine machine = settings.virtual_time();
         machine.compute *= times;
         const double seconds = run(machine, row.grid.devices(), [&](Device& device) { step(device, row.grid, 2); }).makespan;
-        std::printf(" %8.2f (%5.2f)", seconds, whole_step * machine.compute / seconds);
+        std::printf(" %8.2f (%5.2f)", seconds, times_as_fast(whole_step * machine.compute, seconds));
       }
       std::printf("\n");
     }

@@ -93,7 +93,7 @@ class Device {
 
  private:
   void check_units(const char* does, double units) const {
-    if (!std::isfinite(units) || units < 0) throw Refused(name_of(rank_) + " " + does + " " + number(units) + " units. Fix: give 0 or more.");
+    if (!(units >= 0 && units <= 1e9)) throw Refused(name_of(rank_) + " " + does + " " + number(units) + " units. Fix: give 0 to 1e9.");
   }
   void check_peer(const char* does, int peer) const {
     if (peer == rank_) throw Refused(name_of(rank_) + " " + does + " itself. Fix: keep the value, or name another rank.");
@@ -158,7 +158,7 @@ inline Run run(const Machine& machine, int devices, const std::function<void(Dev
   for (const auto& [name, value] :
        {Constant{"compute", machine.compute}, Constant{"latency", machine.latency}, Constant{"per_unit", machine.per_unit},
         Constant{"acknowledgement", machine.acknowledgement}, Constant{"between", machine.between}, Constant{"pause", machine.pause}})
-    if (!std::isfinite(value) || value < 0) throw Refused("A machine whose " + std::string(name) + " is " + number(value) + ". Fix: give 0 or more.");
+    if (!(value >= 0 && value <= 1e6)) throw Refused("A machine whose " + std::string(name) + " is " + number(value) + ". Fix: give 0 to 1e6.");
   Wires wires(machine, devices);
   std::vector<Device> all;
   for (int rank = 0; rank < devices; ++rank) all.emplace_back(rank, wires);
@@ -203,8 +203,10 @@ inline void print_log(const Run& run, const std::vector<int>& ranks, std::size_t
 
 /// Rows are devices, columns are time, the whole line has 100 columns. What is shorter than a column has no sign.
 inline void print_timeline(const Run& run, const std::string& title) {
-  constexpr std::size_t columns = 90;
-  const auto column = [&](double at) { return static_cast<std::size_t>(std::lround(columns * at / run.makespan)); };
+  const std::size_t name_width = std::max<std::size_t>(7, name_of(run.devices - 1).size()), columns = 97 - name_width;
+  const auto column = [&](double at) {
+    return run.makespan > 0 ? static_cast<std::size_t>(std::lround(static_cast<double>(columns) * at / run.makespan)) : 0;
+  };
   std::printf("%s: %.2f s\n", title.c_str(), run.makespan);
   for (int rank = 0; rank < run.devices; ++rank) {
     std::string row(columns, '.');
@@ -214,7 +216,7 @@ inline void print_timeline(const Run& run, const std::string& title) {
       const std::string sign(columns, event.sign == '#' ? '-' : event.sign);
       row.replace(first, width, ((event.label.size() <= width ? event.label : event.label.substr(0, 1)) + sign).substr(0, width));
     }
-    std::printf("%-7s |%s|\n", name_of(rank).c_str(), row.c_str());
+    std::printf("%-*s |%s|\n", static_cast<int>(name_width), name_of(rank).c_str(), row.c_str());
   }
 }
 inline void print_legend() {

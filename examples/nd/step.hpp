@@ -66,6 +66,9 @@ inline double all_reduce_seconds(const Machine& machine, int n, double units) {
   return 2 * (n - 1) * (machine.latency + machine.per_unit * units / n + machine.acknowledgement);
 }
 
+/// How many times as fast; 1 where nothing takes time.
+inline double times_as_fast(double before, double now) { return now > 0 ? before / now : 1; }
+
 /// The beginning of the log of some ranks, or all that every rank did if the command line asks for it.
 inline void print_log_of(const std::vector<int>& ranks, const Settings& settings, const Run& run) {
   constexpr std::size_t most = 24;
@@ -76,7 +79,7 @@ inline void print_log_of(const std::vector<int>& ranks, const Settings& settings
 inline void print_speed_up(const Settings& settings, const Run& run) {
   const double alone = whole_step * settings.machine.compute;
   std::printf("makespan %.2f s on %d device%s; one device takes %.2f s: speed-up %.2f\n", run.makespan, run.devices, run.devices == 1 ? "" : "s",
-              alone, alone / run.makespan);
+              alone, times_as_fast(alone, run.makespan));
   if (settings.machine.pause > 0) std::printf("%.2f s really passed\n", run.passed);
 }
 

@@ -227,16 +227,16 @@ TEST_CASE("devices that all wait are told, with who waits for whom") {
 
 TEST_CASE("what a device cannot do is one sentence, and comes before those who wait for it") {
   const auto first = [](auto does) { return [does](nd::Device& device) { device.rank() == 0 ? does(device) : void(device.receive(0)); }; };
-  CHECK(refusal(2, first([](nd::Device& d) { d.compute(-1); })) == "rank 0 computes -1 units. Fix: give 0 or more.");
+  CHECK(refusal(2, first([](nd::Device& d) { d.compute(-1); })) == "rank 0 computes -1 units. Fix: give 0 to 1e9.");
   CHECK(refusal(2, first([](nd::Device& d) { d.compute(std::numeric_limits<double>::quiet_NaN()); })) ==
-        "rank 0 computes nan units. Fix: give 0 or more.");
-  CHECK(refusal(2, first([](nd::Device& d) { d.send(1, -0.5); })) == "rank 0 sends -0.5 units. Fix: give 0 or more.");
+        "rank 0 computes nan units. Fix: give 0 to 1e9.");
+  CHECK(refusal(2, first([](nd::Device& d) { d.send(1, -0.5); })) == "rank 0 sends -0.5 units. Fix: give 0 to 1e9.");
   CHECK(refusal(2, first([](nd::Device& d) { d.send(2, 1); })) == "rank 0 sends to rank 2, but the ranks are 0 to 1. Fix: name one of them.");
   CHECK(refusal(2, first([](nd::Device& d) { d.receive(-1); })) == "rank 0 receives from rank -1, but the ranks are 0 to 1. Fix: name one of them.");
   CHECK(refusal(2, first([](nd::Device& d) { d.send(0, 1); })) == "rank 0 sends to itself. Fix: keep the value, or name another rank.");
   CHECK(refusal(2, first([](nd::Device& d) { d.receive(0); })) == "rank 0 receives from itself. Fix: keep the value, or name another rank.");
   CHECK(refusal(0, [](nd::Device&) {}) == "0 devices. Fix: ask for 1 to 1024.");
-  CHECK(refusal(1, [](nd::Device&) {}, {.latency = -1}) == "A machine whose latency is -1. Fix: give 0 or more.");
+  CHECK(refusal(1, [](nd::Device&) {}, {.latency = -1}) == "A machine whose latency is -1. Fix: give 0 to 1e6.");
 }
 
 TEST_CASE("options change the machine, and what is none is one sentence") {
