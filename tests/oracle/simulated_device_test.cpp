@@ -2,8 +2,10 @@
 // The simulated device of examples/nd against closed forms, and what it refuses.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,47 @@ std::string option_refused(std::vector<std::string> words) {
   return "nothing was refused";
 }
 std::vector<int> everyone(int devices) { return nd::Grid<1>{{devices}}.group(0, 0); }
+
+/// One line of a drawn program: rank `to` receives what rank `from` sends, or rank `from` computes.
+struct Drawn {
+  enum { compute, send, start_send } kind;
+  int from, to;
+  double units;
+};
+/// In this order every line can be done, so devices that do theirs in it never wait for each other.
+std::vector<Drawn> draw_lines(unsigned seed, int devices) {
+  std::mt19937 draw(seed);
+  std::vector<Drawn> lines;
+  for (int i = 0; i < 60; ++i) {
+    const int from = static_cast<int>(draw() % static_cast<unsigned>(devices)),
+              step = 1 + static_cast<int>(draw() % static_cast<unsigned>(devices - 1));
+    lines.push_back({i % 3 == 0        ? Drawn::compute
+                     : draw() % 2 == 0 ? Drawn::send
+                                       : Drawn::start_send,
+                     from, (from + step) % devices, draw() % 9 / 2.0});
+  }
+  return lines;
+}
+/// The clocks after these lines, one line after another.
+std::vector<double> clocks_of(const std::vector<Drawn>& lines, int devices, const nd::Machine& m) {
+  const auto n = static_cast<std::size_t>(devices);
+  std::vector<double> now(n), out(n), in(n), acknowledged(n);
+  for (const auto& [kind, from, to, units] : lines) {
+    const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
+    if (kind == Drawn::compute) {
+      now[a] += units * m.compute;
+      continue;
+    }
+    const double begins = std::max(now[a], out[a]);
+    out[a] = begins + units * m.per_unit;
+    in[b] = std::max(begins + m.latency, in[b]) + units * m.per_unit;
+    now[b] = std::max(now[b], in[b]);
+    acknowledged[a] = std::max(acknowledged[a], now[b] + m.acknowledgement);
+    if (kind == Drawn::send) now[a] = std::max(now[a], acknowledged[a]);
+  }
+  for (std::size_t r = 0; r < n; ++r) now[r] = std::max(now[r], acknowledged[r]);
+  return now;
+}
 
 /// All forwards, then all backwards in their reverse order: GPipe.
 void gpipe(nd::Device& device, int micro_batches) {
@@ -184,6 +227,26 @@ TEST_CASE("values arrive in the order in which they were sent") {
       else
         CHECK(device.receive(0) == nd::Values{i, 2 * i});
   });
+}
+
+TEST_CASE("threads end at the clocks of one walk through all lines, whatever is drawn") {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    const int devices = 2 + static_cast<int>(seed % 6);
+    const std::vector<Drawn> lines = draw_lines(seed, devices);
+    std::vector<double> clocks(static_cast<std::size_t>(devices));
+    run_on(devices, [&](nd::Device& device) {
+      for (const auto& [kind, from, to, units] : lines) {
+        if (device.rank() == from && kind == Drawn::compute) device.compute(units);
+        if (device.rank() == from && kind == Drawn::send) device.send(to, units);
+        if (device.rank() == from && kind == Drawn::start_send) device.start_send(to, units);
+        if (device.rank() == to && kind != Drawn::compute) device.receive(from);
+      }
+      device.finish_sends();
+      clocks[static_cast<std::size_t>(device.rank())] = device.now();
+    });
+    const std::vector<double> walked = clocks_of(lines, devices, {});
+    for (std::size_t r = 0; r < walked.size(); ++r) CHECK(clocks[r] == doctest::Approx(walked[r]).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("real pauses last as long as the clocks say") {
