@@ -129,5 +129,5 @@ class Profile : public Observer {
 }  // namespace heddle::run_room
 
 namespace heddle::extending {
-using run_room::MeasuredCut, run_room::Profile;
+using run_room::MeasuredCut, run_room::Profile, run_room::best_cut, run_room::measure_cut;
 }  // namespace heddle::extending
