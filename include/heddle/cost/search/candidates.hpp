@@ -47,8 +47,9 @@ struct Wishes {
                                                              << ". Fix: ask for at most as many, or name a larger Machine.";
 }
 
-/// Calls visit(choice) for every product of axes that has the devices and divides the batch. Counts of micro-batches are the stages times powers of
-/// two: fewer leave stages idle. 8 devices and Batch<16> of a model with blocks have some hundred.
+/// Calls visit(choice) for every product of axes that has the devices and divides the batch, with every number of micro-batches or rounds that
+/// divides the rows of a replica: fewer micro-batches than stages leave stages idle. 8 devices and Batch<16> of a model with blocks have some
+/// hundred.
 ///
 /// Tested  cost/search/candidates_test
 template <class Visit> class Candidates {
@@ -93,7 +94,7 @@ template <class Visit> class Candidates {
   void with_rows(PlanChoice c) {
     const int rows = w_.batch / c.batch_ranks();
     if (c.stages == 1) {
-      for (int rounds = 1; rounds <= rows; rounds *= 2)
+      for (int rounds = 1; rounds <= rows; ++rounds)
         if (rows % rounds == 0) {
           c.rounds = rounds;
           with_options(c);
@@ -103,8 +104,8 @@ template <class Visit> class Candidates {
     for (const SearchedOrder order : every_order) {
       if (c.stages * chunks_a_device(order) > Layout::most_chunks) continue;
       c.order = order;
-      for (int m = c.stages; m <= rows; m *= 2)
-        if (rows % m == 0) {
+      for (int m = c.stages; m <= rows; ++m)
+        if (rows % m == 0 && (chunks_a_device(order) == 1 || m % c.stages == 0)) {
           c.micro_batches = m;
           with_options(c);
         }

@@ -24,19 +24,29 @@ struct Scale {
   std::int64_t values = 0;                                 ///< kept for the backward  [bytes]
   Diagnosis fault;
 
-  /// No plan of the choice has a device that needs fewer bytes: parts are even, and buffers share what they can.
+  /// No plan of the choice has a device that needs fewer bytes: parts are even, and each stage keeps the values of one micro-batch at the least.
   [[nodiscard]] std::int64_t least_bytes(const PlanChoice& c) const {
     const Sharding sliced = c.shard > 1 ? sharding_of(c.slices) : Sharding{};
     const auto of = [&](std::int64_t bytes, bool is_sliced) { return bytes / c.stages / (is_sliced ? c.shard : 1); };
-    return of(parameters, sliced.parameters) + of(gradients, sliced.gradients) + of(states, sliced.states);
+    return of(parameters, sliced.parameters) + of(gradients, sliced.gradients) + of(states, sliced.states) + values / c.stages;
   }
-  /// No plan of the choice takes fewer seconds: the slowest stage has at least an even part of the work of each micro-batch.
-  [[nodiscard]] double least_seconds(const PlanChoice& c) const { return seconds * c.rounds * c.micro_batches / c.stages; }
+  /// No plan of the choice takes fewer seconds. The slowest stage has at least an even part of the work of each micro-batch. The last stage begins
+  /// when the first micro-batch has passed those before it, and after its last backward that micro-batch passes them again: without gradients of
+  /// parameters that is at least `passing` of their work. A last stage with less work leaves more to the others: the bound is where both are equal.
+  [[nodiscard]] double least_seconds(const PlanChoice& c) const {
+    if (c.stages == 1) return seconds * c.rounds;
+    const double all = c.micro_batches, others = c.stages - 1.0, fill = passing / chunks_a_device(c.order);
+    const double last = std::max(0.0, (all / others - fill) / (all - fill + all / others));  // share of the work
+    return seconds * all * (1 - last) / others;
+  }
   /// What it may take: even stages that wait as their order says. Plans are tried in this order.
   [[nodiscard]] double likely_seconds(const PlanChoice& c) const {
     const double idle = (c.stages - 1.0) / (c.order == SearchedOrder::zero_bubble_h1 ? 3 : chunks_a_device(c.order));
-    return seconds * c.rounds * (c.micro_batches + idle) / c.stages;
+    return std::max(least_seconds(c), seconds * c.rounds * (c.micro_batches + idle) / c.stages);
   }
+
+ private:
+  static constexpr double passing = 0.6;  // of products it is 2/3, of attention more, and more where layers run again
 };
 
 /// Scales that were made, by what they depend on: of 2 sizes of axis tensor with and without recomputation, for one number of rows, there are 4.
