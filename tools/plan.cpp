@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <heddle/cost/presets.hpp>
+#include <heddle/io/machine_file.hpp>
 #include <heddle/report/found_plans.hpp>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ struct Settings {
   std::int64_t devices = 8;
   std::int64_t batch = 0;
   std::int64_t most_tensor = 8;
-  double efficiency = 0.5;
+  double efficiency = 0;  // as the machine says
   bool again = true;
 };
 
@@ -56,9 +57,16 @@ Bytes bytes_in(const std::string& text) {
   throw CLI::ValidationError("--memory: '" + text + "' is no memory. Write a number above 0 and a unit, as in 80GB or 40GiB");
 }
 
+/// Of a name or a file of ./heddle measure --json. Where a machine does not say what share of the peak products reach, it is a half.
 Machine machine_of(const Settings& s) {
-  Machine machine = s.machine == "h200" ? h200_nodes() : s.machine == "b200" ? b200_nodes() : h100_nodes();
-  machine.efficiency = Efficiency{{{0, s.efficiency}}};
+  Machine machine = s.machine == "h100"   ? h100_nodes()
+                    : s.machine == "h200" ? h200_nodes()
+                    : s.machine == "b200" ? b200_nodes()
+                                          : read_machine(s.machine);
+  if (s.efficiency > 0 || machine.efficiency.count() == 0) {
+    machine.efficiency = Efficiency{};
+    machine.efficiency.points[0] = {0, s.efficiency > 0 ? s.efficiency : 0.5};
+  }
   if (!s.memory.empty()) machine.memory = bytes_in(s.memory);
   return machine;
 }
@@ -89,9 +97,12 @@ int find_plan(const Settings& s) {
   wishes.may_run_again = s.again;
   const Machine machine = machine_of(s);
   wishes.memory = machine.memory;
-  output::print("{}, {} parameters, batches of {} rows on {} devices ({}, {} a device, products at {:.0f} % of the peak)\n\n", s.model,
-                core_room::grouped_digits(known->model.graph->parameter_elements()), wishes.batch, devices, s.machine, memory_text(machine.memory),
-                100 * s.efficiency);
+  const std::string memory = machine.memory.value > 0 ? memory_text(machine.memory) + " a device" : std::string{"any memory"};
+  const std::string reach =
+      machine.efficiency.count() == 1 ? fmt::format("products at {:.0f} % of the peak", 100 * machine.efficiency.share(1)) : "products as measured";
+  output::print("{}, {} parameters, batches of {} rows on {} {} ({}, {}, {})\n\n", s.model,
+                core_room::grouped_digits(known->model.graph->parameter_elements()), wishes.batch, devices, devices == 1 ? "device" : "devices",
+                s.machine, memory, reach);
   output::flush();
   const SearchResult found = PlanSearch{known->model, wishes, machine}.run(show_progress);
   if (output::line_is_open != 0) std::fprintf(stderr, "\r%*s\r", 40, "");
@@ -114,10 +125,11 @@ int main(int argc, char** argv) {
   app.add_option("model", s.model, "a model of a published size")->required()->check(CLI::IsMember(names));
   app.add_option("--devices", s.devices, "how many there are")->capture_default_str();
   app.add_option("--batch", s.batch, "rows of a step over all devices; 8 a device if none is named");
-  app.add_option("--machine", s.machine, "nodes of 8 devices")->check(CLI::IsMember({"h100", "h200", "b200"}))->capture_default_str();
+  app.add_option("--machine", s.machine, "h100, h200, b200 (nodes of 8 devices), or a file of ./heddle measure --json")->capture_default_str();
   app.add_option("--memory", s.memory, "of a device, as 80GB or 40GiB; that of the machine if none is named");
   app.add_option("--values", s.values, "what values are kept in")->check(CLI::IsMember({"float32", "bfloat16", "either"}))->capture_default_str();
-  app.add_option("--efficiency", s.efficiency, "share of the peak that products reach")->check(CLI::Range(0.01, 1.0))->capture_default_str();
+  app.add_option("--efficiency", s.efficiency, "share of the peak that products reach; as the machine says if none is named, or 0.5")
+      ->check(CLI::Range(0.01, 1.0));
   app.add_option("--tensor", s.most_tensor, "most ranks of axis tensor")->capture_default_str();
   app.add_flag("!--no-recompute", s.again, "no plan runs layers again");
   return output::run(app, [&] {

@@ -60,9 +60,19 @@ check("too large a model", ended.returncode == 1 and ended.stderr.startswith("he
 for arguments, words in ((("gpt2", "--memory", "12"), "'12' is no memory"), (("gpt2", "--memory", "-3GB"), "'-3GB' is no memory"),
                          (("gpt2", "--memory", "GB"), "'GB' is no memory"), (("gpt2", "--devices", "0"), "--devices: 0 is out of range"),
                          (("gpt2", "--batch", "-8"), "--batch: -8 is out of range"), (("gpt3",), "gpt3 not in"), ((), "model is required"),
-                         (("gpt2", "--efficiency", "2"), "--efficiency"), (("gpt2", "--machine", "abacus"), "abacus not in")):
+                         (("gpt2", "--efficiency", "2"), "--efficiency")):
     ended = run(*arguments)
     check(f"{arguments}", ended.returncode == 2 and words in ended.stderr and ended.stderr.count("\n") == 1, ended)
+ended = run("gpt2", "--machine", "abacus")
+check("no machine", ended.returncode == 1 and "[heddle.D01]" in ended.stderr and "abacus" in ended.stderr and ended.stderr.count("\n") == 1, ended)
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "machine.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"heddle machine": 1, "alpha": 1e-6, "beta": 1e-9, "per_flop": 2e-11, "devices": 4}')
+    ended = run("mnist", "--machine", path, "--devices", "4", "--values", "float32")
+    check("a measured machine", ended.returncode == 0 and path in ended.stdout and "any memory" in ended.stdout and "Memory<" not in ended.stdout, ended)
+    ended = run("mnist", "--machine", path, "--devices", "8")
+    check("too few devices", ended.returncode == 1 and "[heddle.M17] a plan is searched for 8 devices, the Machine has 4." in ended.stderr, ended)
 ended = run("--help")
 check("help", ended.returncode == 0 and "--devices" in ended.stdout, ended)
 

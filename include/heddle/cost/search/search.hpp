@@ -146,8 +146,8 @@ class PlanSearch {
           << '>';
     if (out.too_large > 0)
       return found << " in " << memory_text(wishes_.memory) << " a device: " << out.too_large << " of " << out.candidates
-                   << " candidates need more, the smallest " << memory_text(out.least_memory)
-                   << ". Fix: take more devices, more memory or a smaller batch.";
+                   << " candidates need more, the smallest " << (out.least_memory.value + 999'999) / 1'000'000
+                   << " MB. Fix: take more devices, more memory or a smaller batch.";
     return found << ": a rule refuses each of " << out.candidates << " candidates. Fix: take a number of devices that divides the batch.";
   }
 
