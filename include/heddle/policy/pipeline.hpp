@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "heddle/core/lists.hpp"
-#include "heddle/policy/cut.hpp"
+#include "heddle/policy/balanced_pipeline.hpp"
 #include "heddle/policy/layout.hpp"
 
 namespace heddle::policy_room {
@@ -65,12 +65,12 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
       if (stages > 0)
         return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Pipeline names " << stages << " stages and Balanced<" << balanced
                                                          << "> as well. Fix: keep one of them.");
-      place_balanced(graph, layout);
+      place_balanced(graph, layout, balanced, chunks_a_device);
     } else {
       place_stages(graph, layout);
     }
-    if (layout.fault.ok() && layout.order.in_turns) check_turns(layout);
-    if (layout.fault.ok()) check_micro_batches(layout);
+    constexpr bool few = sum_of({(requires { Parts::few_micro_batches; } ? 1 : 0)...}) > 0;
+    if (layout.fault.ok()) check_order(layout, chunks_a_device, few);
     for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = 1;
     if (layout.fault.ok()) sum_of({(take_order<Parts>(layout), 0)...});
   }
@@ -120,23 +120,8 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
     if constexpr (requires { P::rules(); }) layout.order = P::rules();
   }
   template <class P> static constexpr void take_order(Layout& layout) {
-    if constexpr (requires { P::chunks_per_device; })
-      for (int c = 0; c < layout.roles(); ++c) layout.turns[layout.device_of_chunk[c]] = P::turns(c, layout.roles());
-    else if constexpr (requires { P::rules(); })
-      for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = P::in_flight(c, layout.chunk_count, layout.micro_batches);
+    if constexpr (requires { P::rules(); }) set_order(layout, order_as_data<P>());
   }
-  static constexpr void place_balanced(const Graph& graph, Layout& layout) {
-    constexpr std::int64_t asked = chunks_a_device > 1 ? std::int64_t{balanced} * chunks_a_device : balanced;
-    if (balanced < 1) return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Balanced<" << balanced << "> leaves no stage. Fix: ask for at least 1.");
-    constexpr int chunks = asked > Layout::most_chunks || asked < 1 ? 0 : static_cast<int>(asked);
-    cut_balanced<most_nodes>(graph, layout, asked);
-    if (!layout.fault.ok()) return;
-    layout.chunk_count = chunks;
-    layout.balanced = true;
-    for (int c = 0; c < chunks; ++c) layout.device_of_chunk[c] = c % (balanced > 0 ? balanced : 1);
-    layout.claim(axis::stage, balanced);
-  }
-  static constexpr int most_nodes = 4096;
 
   template <class P> static constexpr void place_stage(const Graph& graph, Layout& layout, int& stage, int& node) {
     if constexpr (requires { P::is_stage; }) {
@@ -183,38 +168,6 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
         layout.refuse(Diagnosis{Code{'M', 3}, ""} << "stage " << c << " is on device " << layout.device_of_chunk[c]
                                                   << ". Fix: number devices from 0.");
     if (layout.fault.ok()) layout.claim(axis::stage, devices);
-  }
-  /// M03. An order in turns needs V chunks on each device: chunk c on the device of chunk c mod S, the first S on one each.
-  static constexpr void check_turns(Layout& layout) {
-    const int devices = layout.roles();
-    if (chunks_a_device < 1)
-      return layout.refuse(Diagnosis{Code{'M', 3}, ""} << layout.order.name.view() << '<' << chunks_a_device
-                                                       << "> leaves no chunk on a device. Fix: name at least 1.");
-    bool in_turn = layout.chunk_count == std::int64_t{devices} * chunks_a_device;
-    for (int c = 0; c < layout.chunk_count; ++c)
-      for (int earlier = 0; earlier < c; ++earlier)
-        in_turn = in_turn && (layout.device_of_chunk[c] == layout.device_of_chunk[earlier]) == (c % devices == earlier % devices);
-    if (in_turn) return;
-    layout.refuse(Diagnosis{Code{'M', 3}, ""} << layout.order.name.view() << " takes the " << devices << " devices in turn, each with "
-                                              << chunks_a_device << (chunks_a_device == 1 ? " stage" : " stages") << ", but the "
-                                              << layout.chunk_count << " stages lie otherwise. Fix: put stage c on the device of stage c mod "
-                                              << devices << ", or use OneFOneB, which takes any map.");
-  }
-  static constexpr void check_micro_batches(Layout& layout) {
-    constexpr bool few = sum_of({(requires { Parts::few_micro_batches; } ? 1 : 0)...}) > 0;
-    if (layout.micro_batches < 1)
-      return layout.refuse(Diagnosis{Code{'S', 2}, ""} << "a pipeline of " << layout.micro_batches
-                                                       << " micro-batches does nothing. Fix: Microbatches<1> or more.");
-    if (chunks_a_device > 1 && layout.micro_batches % layout.roles() != 0)
-      return layout.refuse(Diagnosis{Code{'S', 8}, ""} << layout.order.name.view() << " passes micro-batches in groups of " << layout.roles()
-                                                       << ", one for each device, but " << layout.micro_batches
-                                                       << " are no whole groups. Fix: name Microbatches<"
-                                                       << std::int64_t{layout.micro_batches / layout.roles() + 1} * layout.roles() << ">.");
-    if (layout.order.named && !few && layout.micro_batches < (layout.order.in_turns ? layout.roles() : layout.chunk_count))
-      layout.refuse(Diagnosis{Code{'S', 2}, ""} << layout.order.name.view() << " over " << layout.chunk_count << " stages has "
-                                                << layout.micro_batches << (layout.micro_batches == 1 ? " micro-batch" : " micro-batches")
-                                                << ", so some stages are always idle. Fix: name Microbatches<" << layout.chunk_count
-                                                << "> or more, or FewMicrobatches if that is meant.");
   }
 };
 

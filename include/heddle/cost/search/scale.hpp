@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Room: cost. What a micro-batch costs where layers are split over so many ranks and nothing else is: bounds for every plan that splits them so.
+// Sees: plan, cost/simulate, cost/search.  Does not see: processes, threads.
+// In: a SearchedModel, a Machine.  Out: Scale, Scales.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "heddle/cost/machine.hpp"
+#include "heddle/cost/search/searched_model.hpp"
+#include "heddle/cost/simulate.hpp"
+#include "heddle/plan/lowered.hpp"
+
+namespace heddle::cost_room {
+
+/// The whole model on the ranks of axis tensor alone, with one micro-batch. A model of 40,000 float32 parameters under Adam has 160,000 bytes of
+/// parameters, as many of gradients and 320,000 of states.
+struct Scale {
+  double seconds = 0;
+  std::int64_t parameters = 0, gradients = 0, states = 0;  ///< [bytes]
+  std::int64_t values = 0;                                 ///< kept for the backward  [bytes]
+  Diagnosis fault;
+
+  /// No plan of the choice has a device that needs fewer bytes: parts are even, and each stage keeps the values of one micro-batch at the least.
+  [[nodiscard]] std::int64_t least_bytes(const PlanChoice& c) const {
+    const Sharding sliced = c.shard > 1 ? sharding_of(c.slices) : Sharding{};
+    const auto of = [&](std::int64_t bytes, bool is_sliced) { return bytes / c.stages / (is_sliced ? c.shard : 1); };
+    return of(parameters, sliced.parameters) + of(gradients, sliced.gradients) + of(states, sliced.states) + values / c.stages;
+  }
+  /// No plan of the choice takes fewer seconds. The slowest stage has at least an even part of the work of each micro-batch. The last stage begins
+  /// when the first micro-batch has passed those before it, and after its last backward that micro-batch passes them again: without gradients of
+  /// parameters that is at least `passing` of their work. A last stage with less work leaves more to the others: the bound is where both are equal.
+  [[nodiscard]] double least_seconds(const PlanChoice& c) const {
+    if (c.stages == 1) return seconds * c.rounds;
+    const double all = c.micro_batches, others = c.stages - 1.0, fill = passing / chunks_a_device(c.order);
+    const double last = std::max(0.0, (all / others - fill) / (all - fill + all / others));  // share of the work
+    return seconds * all * (1 - last) / others;
+  }
+  /// What it may take: even stages that wait as their order says. Plans are tried in this order.
+  [[nodiscard]] double likely_seconds(const PlanChoice& c) const {
+    const double idle = (c.stages - 1.0) / (c.order == SearchedOrder::zero_bubble_h1 ? 3 : chunks_a_device(c.order));
+    return std::max(least_seconds(c), seconds * c.rounds * (c.micro_batches + idle) / c.stages);
+  }
+
+ private:
+  static constexpr double passing = 0.6;  // of products it is 2/3, of attention more, and more where layers run again
+};
+
+/// Scales that were made, by what they depend on: of 2 sizes of axis tensor with and without recomputation, for one number of rows, there are 4.
+///
+/// Tested  cost/search/scale_test
+class Scales {
+ public:
+  Scales(const SearchedModel& model, const Machine& machine, int batch) : model_(model), machine_(machine), batch_(batch) {}
+
+  [[nodiscard]] const Scale& of(const PlanChoice& c) {
+    const int rows = batch_ / c.batch_ranks() / c.rounds / c.micro_batches;
+    const Key key{c.tensor, c.splits_sequences, c.again, c.rounds_values, rows};
+    const auto found = all_.find(key);
+    return found != all_.end() ? found->second : all_.emplace(key, make(c, rows)).first->second;
+  }
+
+ private:
+  using Key = std::tuple<int, bool, bool, bool, int>;
+  [[nodiscard]] Scale make(const PlanChoice& c, int rows) const {
+    PlanChoice alone;
+    alone.tensor = c.tensor;
+    alone.splits_sequences = c.splits_sequences;
+    alone.again = c.again;
+    alone.rounds_values = c.rounds_values;
+    Scale out;
+    const LoweringRequest request = request_for(model_, alone, rows, Bytes{0});
+    if (out.fault = request.layout.fault; !out.fault.ok()) return out;
+    const LoweredPlan plan = lower(request);
+    if (out.fault = plan.fault(); !out.fault.ok()) return out;
+    const ArenaMap& arena = plan.training().arenas[0];
+    out.parameters = arena.bytes(RegionKind::parameters, RegionKind::gradients);
+    out.gradients = arena.bytes(RegionKind::gradients, RegionKind::states);
+    out.states = arena.bytes(RegionKind::states, RegionKind::losses);
+    out.values = arena[RegionKind::pools].bytes();
+    out.seconds = simulate(plan.training(), machine_).step.value;
+    return out;
+  }
+
+  const SearchedModel& model_;
+  const Machine& machine_;
+  int batch_;
+  std::map<Key, Scale> all_;
+};
+
+}  // namespace heddle::cost_room

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// Room: cost. The search for a plan: every product of axes that has so many devices, lowered and simulated unless a bound says that it cannot win.
+// Sees: plan, cost/simulate, cost/search.  Does not see: processes, threads, kernels.
+// In: a SearchedModel, Wishes, a Machine.  Out: SearchResult.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "heddle/core/units.hpp"
+#include "heddle/cost/machine.hpp"
+#include "heddle/cost/search/candidates.hpp"
+#include "heddle/cost/search/scale.hpp"
+#include "heddle/cost/search/searched_model.hpp"
+#include "heddle/cost/simulate.hpp"
+#include "heddle/plan/lowered.hpp"
+
+namespace heddle::cost_room {
+
+/// A plan that was lowered and simulated. Of 8 devices that compute for 3 of 4 seconds each `waiting` is 0.25.
+struct FoundPlan {
+  PlanChoice choice;
+  Seconds step;
+  Seconds computing;   ///< of a device on average
+  Bytes memory;        ///< of the device that needs most
+  double waiting = 0;  ///< share of the time of all devices in which they do not compute
+
+  [[nodiscard]] bool has_axes_of(const PlanChoice& c) const {
+    return choice.tensor == c.tensor && choice.stages == c.stages && choice.shard == c.shard && choice.data == c.data;
+  }
+};
+
+/// What a search has found. `plans`: of each product of axes the fastest that fits, the best first; none if none does, and `fault` says why. 1,224
+/// candidates of which 200 were simulated have 1,024 that were refused, need too much, or cannot be as fast.
+struct SearchResult {
+  std::vector<FoundPlan> plans;
+  std::int64_t candidates = 0;  ///< products of axes and options
+  std::int64_t simulated = 0;   ///< of those, after they were lowered to the last instruction
+  std::int64_t too_large = 0;   ///< for the memory
+  std::int64_t refused = 0;     ///< by a rule
+  std::int64_t slower = 0;      ///< by their bound, so they were not lowered
+  Bytes least_memory;           ///< that any of them needs; 0: nothing was asked
+  Diagnosis fault;
+};
+
+/// Searches the plan of a model that takes the least time under a machine. What it finds first is the best of all candidates: those that are left out
+/// break a rule, need more memory, or have a lower bound above the time of those that were found.
+///
+/// Errors  M16 a machine or M19 a wish that cannot be, M17 more devices than the machine has, M20 no plan fits
+/// Tested  cost/search/search_test
+class PlanSearch {
+ public:
+  PlanSearch(const SearchedModel& model, const Wishes& wishes, const Machine& machine)
+      : model_(model), wishes_(wishes), machine_(machine), refusal_(model.graph->fault.ok() ? check_wishes(wishes, machine) : model.graph->fault) {
+    if (wishes_.memory.value == 0) wishes_.memory = machine.memory;
+    machine_.memory = Bytes{};  // what does not fit is counted, and not simulated
+    machine_.devices = 0;
+  }
+
+  /// `progress`, if given, is told how many of how many candidates are behind it.
+  [[nodiscard]] SearchResult run(const std::function<void(std::int64_t, std::int64_t)>& progress = {}) {
+    SearchResult out;
+    if (out.fault = refusal_; !out.fault.ok()) return out;
+    const std::vector<Bounded> all = bounded(out);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (cannot_win(all[i], out.plans))
+        ++out.slower;
+      else
+        try_one(all[i].choice, out);
+      if (progress) progress(static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(all.size()));
+    }
+    if (out.plans.empty()) out.fault = nothing_fits(out);
+    return out;
+  }
+
+ private:
+  /// A candidate, the seconds below which it cannot be, and those that it may take: 1.5 and 2.1 where stages wait.
+  struct Bounded {
+    PlanChoice choice;
+    double least;
+    double likely;
+  };
+  [[nodiscard]] std::vector<Bounded> bounded(SearchResult& out) const {
+    std::vector<Bounded> all;
+    Scales scales{model_, machine_, wishes_.batch};
+    each_candidate(model_, wishes_, [&](const PlanChoice& choice) {
+      ++out.candidates;
+      const Scale& scale = scales.of(choice);
+      if (!scale.fault.ok())
+        ++out.refused;
+      else if (fits(Bytes{scale.least_bytes(choice)}, out))
+        all.push_back({choice, scale.least_seconds(choice), scale.likely_seconds(choice)});
+    });
+    std::stable_sort(all.begin(), all.end(), [](const Bounded& a, const Bounded& b) { return a.likely < b.likely; });
+    return all;
+  }
+  /// Its axes have a plan that is as fast as it can be, or all that are kept are.
+  [[nodiscard]] static bool cannot_win(const Bounded& candidate, const std::vector<FoundPlan>& plans) {
+    if (plans.size() == most_found && candidate.least >= plans.back().step.value) return true;
+    return std::any_of(plans.begin(), plans.end(),
+                       [&](const FoundPlan& p) { return p.has_axes_of(candidate.choice) && candidate.least >= p.step.value; });
+  }
+  [[nodiscard]] bool fits(Bytes needs, SearchResult& out) const {
+    if (wishes_.memory.value == 0) return true;
+    if (out.least_memory.value == 0 || needs < out.least_memory) out.least_memory = needs;
+    if (needs <= wishes_.memory) return true;
+    ++out.too_large;
+    return false;
+  }
+  void try_one(const PlanChoice& choice, SearchResult& out) const {
+    const LoweringRequest request = request_for(model_, choice, wishes_.batch, wishes_.memory);
+    const bool answered = request.layout.fault.ok() && request.batch.fault.ok();
+    if (!answered || !check_schedule_length(request.graph, request.layout, request.batch).ok()) {
+      ++out.refused;
+      return;
+    }
+    const LoweredPlan plan = lower(request);
+    if (!plan.fault().ok()) {
+      ++out.refused;
+      return;
+    }
+    Bytes most;
+    for (int r = 0; r < plan.training().roles; ++r) most = std::max(most, Bytes{plan.training().arenas[r].total});
+    if (!fits(most, out)) return;
+    const Estimate estimate = simulate(plan.training(), machine_);
+    const bool wins = !cannot_win({choice, estimate.step.value, 0}, out.plans);
+    const bool sound = !wins || check(plan).ok();  // what a Plan would be refused for is not proposed
+    ++(sound ? out.simulated : out.refused);
+    if (!wins || !sound) return;
+    const Seconds computing{estimate.step.value * (1 - estimate.bubble())};
+    keep({choice, estimate.step, computing, most, estimate.bubble()}, out.plans);
+  }
+  /// In the place of the one with its axes. Of two that take as long the one that was found first stays before the other.
+  static void keep(const FoundPlan& plan, std::vector<FoundPlan>& plans) {
+    std::erase_if(plans, [&](const FoundPlan& p) { return p.has_axes_of(plan.choice); });
+    const auto behind = std::upper_bound(plans.begin(), plans.end(), plan, [](const FoundPlan& a, const FoundPlan& b) { return a.step < b.step; });
+    plans.insert(behind, plan);
+    if (plans.size() > most_found) plans.pop_back();
+  }
+  [[nodiscard]] Diagnosis nothing_fits(const SearchResult& out) const {
+    Diagnosis found{Code{'M', 20}, "no plan of "};
+    found << wishes_.devices << (wishes_.devices == 1 ? " device trains " : " devices trains ") << model_.model << " with Batch<" << wishes_.batch
+          << '>';
+    if (out.too_large > 0)
+      return found << " in " << memory_text(wishes_.memory) << " a device: " << out.too_large << " of " << out.candidates
+                   << " candidates need more, the smallest " << (out.least_memory.value + 999'999) / 1'000'000
+                   << " MB. Fix: take more devices, more memory or a smaller batch.";
+    return found << ": a rule refuses each of " << out.candidates << " candidates. Fix: take a number of devices that divides the batch.";
+  }
+
+  static constexpr std::size_t most_found = 8;
+  const SearchedModel& model_;
+  Wishes wishes_;
+  Machine machine_;
+  Diagnosis refusal_;
+};
+
+/// Tested  cost/search/search_test
+[[nodiscard]] inline SearchResult search(const SearchedModel& model, const Wishes& wishes, const Machine& machine) {
+  return PlanSearch{model, wishes, machine}.run();
+}
+
+}  // namespace heddle::cost_room
+
+namespace heddle::extending {
+using cost_room::FoundPlan, cost_room::PlanSearch, cost_room::SearchResult, cost_room::search;
+}  // namespace heddle::extending

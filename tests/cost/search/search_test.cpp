@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/cost/search/search.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "cost/search/models.hpp"
+
+using namespace heddle;
+using namespace heddle::extending;
+using tests::small_model;
+
+namespace {
+
+Machine machine_of(double beta) {
+  Machine machine;
+  machine.alpha = 1e-6;
+  machine.beta = beta;
+  machine.per_flop = 1e-9;
+  return machine;
+}
+/// The fastest of all candidates, each lowered, checked and simulated.
+double fastest(const Wishes& wishes, const Machine& machine) {
+  double least = std::numeric_limits<double>::infinity();
+  cost_room::each_candidate(small_model(), wishes, [&](const PlanChoice& c) {
+    const LoweredPlan plan = lower(request_for(small_model(), c, wishes.batch, wishes.memory));
+    if (plan.fault().ok() && check(plan).ok()) least = std::min(least, simulate(plan.training(), machine).step.value);
+  });
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("what is found first is the best of all candidates") {
+  for (const double beta : {0.0, 1e-10, 1e-8})
+    for (const std::int64_t kilobytes : {0, 130, 300}) {
+      const Wishes wishes{.devices = 4, .batch = 16, .memory = Bytes{kilobytes * 1000}, .may_round = true};
+      const SearchResult found = search(small_model(), wishes, machine_of(beta));
+      CAPTURE(beta);
+      CAPTURE(kilobytes);
+      REQUIRE(found.fault.sentence().view() == "");
+      CHECK(found.plans.front().step.value == fastest(wishes, machine_of(beta)));
+      CHECK(found.candidates == found.simulated + found.refused + found.too_large + found.slower);
+    }
+}
+
+TEST_CASE("plans of a search fit, are sound, have other axes each, and the faster one stands first") {
+  const Wishes wishes{.devices = 8, .batch = 32, .memory = Bytes{200'000}};
+  const SearchResult found = search(small_model(), wishes, machine_of(1e-9));
+  REQUIRE(found.plans.size() > 3);
+  for (std::size_t i = 0; i < found.plans.size(); ++i) {
+    const FoundPlan& plan = found.plans[i];
+    CHECK(plan.memory <= wishes.memory);
+    const LoweredPlan lowered = lower(request_for(small_model(), plan.choice, wishes.batch, wishes.memory));
+    CHECK(check(lowered).ok());
+    CHECK(simulate(lowered.training(), machine_of(1e-9)).step == plan.step);
+    if (i > 0) CHECK(found.plans[i - 1].step <= plan.step);
+    for (std::size_t k = 0; k < i; ++k) CHECK_FALSE(found.plans[k].has_axes_of(plan.choice));
+  }
+  CHECK(found.too_large > 0);
+}
+
+TEST_CASE("bounds leave out what cannot win") {
+  const SearchResult found = search(small_model(), {.devices = 8, .batch = 32}, machine_of(1e-9));
+  CHECK(found.slower > found.candidates / 10);
+}
+
+TEST_CASE("where nothing fits the sentence says what the smallest needs") {
+  const SearchResult found = search(small_model(), {.devices = 2, .batch = 16, .memory = 10_KB}, machine_of(1e-9));
+  CHECK(found.plans.empty());
+  const std::string text{found.fault.sentence().view()};
+  CHECK(text.find("[heddle.M20] no plan of 2 devices trains Searched with Batch<16> in 10_KB a device: ") == 0);
+  CHECK(text.find("Fix: take more devices, more memory or a smaller batch.") != std::string::npos);
+  CHECK(found.least_memory > 10_KB);
+}
+
+TEST_CASE("devices that do not divide the batch are told") {
+  const SearchResult found = search(small_model(), {.devices = 13, .batch = 16}, machine_of(1e-9));
+  CHECK(std::string{found.fault.sentence().view()}.find("[heddle.M20] no plan of 13 devices trains Searched with Batch<16>") == 0);
+  CHECK(search(small_model(), {.devices = 0, .batch = 16}, machine_of(1e-9)).fault.code == Code{'M', 19});
+}
+
+TEST_CASE("the memory of a machine is the limit if none is wished") {
+  Machine machine = machine_of(1e-9);
+  const Bytes without = search(small_model(), {.devices = 4, .batch = 16}, machine).plans.front().memory;
+  machine.memory = Bytes{without.value - 1};
+  const SearchResult found = search(small_model(), {.devices = 4, .batch = 16}, machine);
+  REQUIRE(found.plans.size() > 0);
+  CHECK(found.plans.front().memory <= machine.memory);
+  CHECK(found.too_large > 0);
+}
+
+TEST_CASE("a machine that cannot be, or has fewer devices, is told") {
+  Machine machine = machine_of(1e-9);
+  machine.devices = 2;
+  CHECK(search(small_model(), {.devices = 4, .batch = 16}, machine).fault.sentence().view() ==
+        "[heddle.M17] a plan is searched for 4 devices, the Machine has 2. Fix: ask for at most as many, or name a larger Machine.");
+  CHECK(search(small_model(), {.devices = 4, .batch = 16}, machine_of(-1)).fault.code == Code{'M', 16});
+}
+
+TEST_CASE("a fast level draws the axis that talks most to its inside") {
+  Machine machine = machine_of(1e-7);
+  machine.levels[0] = {4, 1e-7, 1e-10};
+  const SearchResult found = search(small_model(), {.devices = 16, .batch = 64, .most_tensor = 16}, machine);
+  REQUIRE(found.plans.size() > 0);
+  for (const FoundPlan& plan : found.plans) CHECK(plan.choice.tensor <= 4);
+}

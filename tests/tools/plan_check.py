@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Runs the program behind ./heddle plan as a user would: a table and the type to paste, which the compiler takes; or one sentence.
+
+usage: plan_check.py PROGRAM COMPILER SOURCE_FOLDER
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, COMPILER, SOURCE = sys.argv[1:4]
+faults = []
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+
+
+def check(what, good, ended):
+    if not good:
+        faults.append(f"{what}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}")
+
+
+def rows_of(page):
+    lines = page.splitlines()
+    begin = next(n for n, line in enumerate(lines) if line.strip().startswith("step "))
+    return lines[begin + 1:lines.index("", begin)]
+
+
+def compiles(text, devices, memory):
+    """The type that was found, as a program names it; its devices and its memory are what the table says."""
+    with tempfile.TemporaryDirectory() as folder:
+        unit = os.path.join(folder, "found.cpp")
+        with open(unit, "w", encoding="utf-8") as file:
+            file.write(f'#include "known_models.hpp"\nusing namespace known_models;\nusing Found = {text};\n'
+                       f"static_assert(devices<Found> == {devices});\n"
+                       f"static_assert((peak_memory<Found>().value + 5'000'000) / 10'000'000 == {memory});\n")
+        return subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", "-I", f"{SOURCE}/include", "-I", f"{SOURCE}/tools", unit],
+                              capture_output=True, text=True, timeout=120, env={**os.environ, "LC_ALL": "C"})
+
+
+for arguments, devices in ((("gpt2",), 8), (("gpt2-xl", "--devices", "16", "--batch", "64", "--memory", "16GB", "--values", "float32"), 16)):
+    ended = run(*arguments)
+    page = ended.stdout
+    check(f"{arguments}", ended.returncode == 0 and "times as long" in page and " simulated, " in page, ended)
+    rows = rows_of(page)
+    check(f"{arguments}: rows", 3 <= len(rows) <= 8 and all(len(row) <= 100 for row in rows), ended)
+    found = next(line for line in page.splitlines() if line.startswith("Plan<"))
+    hundredths = round(100 * float(re.search(r"([\d.]+) GB", rows[0])[1]))
+    compiled = compiles(found, devices, hundredths)
+    if compiled.returncode != 0:
+        faults.append(f"{found}\n{compiled.stderr[:2000]}")
+
+ended = run("gpt2", "--devices", "4", "--tensor", "1", "--no-recompute", "--values", "float32", "--machine", "b200")
+check("what is not wished", ended.returncode == 0 and not re.search("TensorParallel|Recompute|Mixed", ended.stdout) and "180_GB" in ended.stdout, ended)
+ended = run("gpt-175b", "--devices", "8")
+check("too large a model", ended.returncode == 1 and ended.stderr.startswith("heddle plan: [heddle.M20] no plan of 8 devices trains Gpt175B")
+      and "Fix: take more devices" in ended.stderr, ended)
+for arguments, words in ((("gpt2", "--memory", "12"), "'12' is no memory"), (("gpt2", "--memory", "-3GB"), "'-3GB' is no memory"),
+                         (("gpt2", "--memory", "GB"), "'GB' is no memory"), (("gpt2", "--devices", "0"), "--devices: 0 is out of range"),
+                         (("gpt2", "--batch", "-8"), "--batch: -8 is out of range"), (("gpt3",), "gpt3 not in"), ((), "model is required"),
+                         (("gpt2", "--efficiency", "2"), "--efficiency")):
+    ended = run(*arguments)
+    check(f"{arguments}", ended.returncode == 2 and words in ended.stderr and ended.stderr.count("\n") == 1, ended)
+ended = run("gpt2", "--machine", "abacus")
+check("no machine", ended.returncode == 1 and "[heddle.D01]" in ended.stderr and "abacus" in ended.stderr and ended.stderr.count("\n") == 1, ended)
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "machine.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"heddle machine": 1, "alpha": 1e-6, "beta": 1e-9, "per_flop": 2e-11, "devices": 4}')
+    ended = run("mnist", "--machine", path, "--devices", "4", "--values", "float32")
+    check("a measured machine", ended.returncode == 0 and path in ended.stdout and "any memory" in ended.stdout and "Memory<" not in ended.stdout, ended)
+    ended = run("mnist", "--machine", path, "--devices", "8")
+    check("too few devices", ended.returncode == 1 and "[heddle.M17] a plan is searched for 8 devices, the Machine has 4." in ended.stderr, ended)
+ended = run("--help")
+check("help", ended.returncode == 0 and "--devices" in ended.stdout, ended)
+
+print("\n".join(faults) if faults else "plan: every proposal compiles and every mistake is one sentence")
+sys.exit(1 if faults else 0)
