@@ -46,7 +46,7 @@ class CudaWork {
   CudaWork(const Kernels& kernels, Card& card, int groups) : kernels_(kernels), card_(card), groups_(groups) {
     numbers_ = card_memory<CudaNumbers>(1, "the numbers of a step");
     partials_ = card_memory<float>(most_parts, "sums of squares");
-    queue_ = {card.stream(), &card.products(), numbers_.get()};
+    queue_ = {card.stream(), &card.products(), numbers_.get(), card.products().tf32()};
   }
   CudaWork(const CudaWork&) = delete;
   CudaWork& operator=(const CudaWork&) = delete;

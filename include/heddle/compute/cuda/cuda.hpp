@@ -39,6 +39,7 @@ struct CudaQueue {
   cudaStream_t stream = nullptr;
   CudaProducts* products = nullptr;      ///< of cuBLASLt, with their workspace
   const CudaNumbers* numbers = nullptr;  ///< on the card
+  bool tf32 = false;                     ///< whether a kernel that multiplies float32 may round the factors to TF32, as `products` do then
 };
 
 /// The memory of a card, which the host never reads: a call of a kernel in it says where it is queued.

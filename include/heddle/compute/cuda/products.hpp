@@ -113,6 +113,7 @@ class CudaProducts {
                                 &plan.algorithm, workspace_.get(), options_.workspace_bytes, stream_),
                  "cublasLtMatmul");
   }
+  [[nodiscard]] bool tf32() const { return options_.tf32; }
   [[nodiscard]] std::int64_t plans() const { return static_cast<std::int64_t>(plans_.size()); }
   /// Plans for which the algorithm of the usual rows was refused: bits of their rows may be others.
   [[nodiscard]] std::int64_t plans_of_their_own() const { return of_their_own_; }
