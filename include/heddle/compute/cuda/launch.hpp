@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. One launch for every compiler: cudaLaunchKernel. What differs is the address: a __global__ function of nvcc, else a HostKernel.
 // Sees: compute/cuda/block, seams/error, cuda_runtime_api.  Does not see: tensors, layers.
-// In: a stream, a kernel, its arguments.  Out: launch, launch_in_runs, extents_of, check_cuda.
+// In: a stream, a kernel, its arguments.  Out: launch, extents_of, check_cuda.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -92,15 +92,6 @@ template <class K, class... A> void launch(cudaStream_t stream, Extents e, A... 
   check_cuda(cudaLaunchKernel(entry_of<K, A...>(), dim3(static_cast<unsigned>(e.blocks)), dim3(static_cast<unsigned>(e.threads)), pointers,
                               e.shared_bytes, stream),
              K::name);
-}
-
-/// Queues K<4> for n elements in runs that are whole packs each, else K<1>: 96 elements in runs of 32 take 24 threads, in runs of 3 they take 96.
-template <template <int> class K, class... A> void launch_in_runs(cudaStream_t stream, bool whole_packs, std::int64_t n, A... arguments) {
-  constexpr int each = Pack<float>::count;
-  if (whole_packs)
-    launch<K<each>>(stream, extents_of(n, each), n, arguments...);
-  else
-    launch<K<1>>(stream, extents_of(n), n, arguments...);
 }
 
 }  // namespace heddle::compute_room
