@@ -38,7 +38,18 @@ template <class K, class... A> __global__ void kernel_entry(A... arguments) {
   CardBlock block;
   K{}(block, arguments...);
 }
-template <class K, class... A> [[nodiscard]] const void* entry_of() { return reinterpret_cast<const void*>(&kernel_entry<K, A...>); }
+/// Of a kernel that says how many of its blocks a multiprocessor should have at once, and of how many threads at most they are: so many registers a
+/// thread has. With 256 threads and 4 blocks it is 64.
+template <class K, class... A> __global__ void __launch_bounds__(K::most_threads, K::blocks_at_once) bounded_kernel_entry(A... arguments) {
+  CardBlock block;
+  K{}(block, arguments...);
+}
+template <class K, class... A> [[nodiscard]] const void* entry_of() {
+  if constexpr (requires { K::blocks_at_once; })
+    return reinterpret_cast<const void*>(&bounded_kernel_entry<K, A...>);
+  else
+    return reinterpret_cast<const void*>(&kernel_entry<K, A...>);
+}
 
 #else
 
@@ -82,7 +93,8 @@ struct Extents {
 }
 
 /// Queues a kernel; nothing is launched for 0 blocks. K has `static constexpr const char* name`, `static constexpr bool cooperative`, and a call
-/// operator over a BlockOfThreads and the arguments, which travel by value: pointers are of the card.
+/// operator over a BlockOfThreads and the arguments, which travel by value: pointers are of the card. It may have `static constexpr int most_threads,
+/// blocks_at_once`, which bound its registers.
 ///
 /// Errors  R36
 /// Tested  compute/cuda/launch_test

@@ -20,7 +20,7 @@ namespace heddle::compute_room {
 template <class Value, bool Centred, class Way> struct NormForward {
   static constexpr const char* name = "NormForward";
   static constexpr bool cooperative = true;
-  static constexpr int each = Pack<float>::count;
+  static constexpr int each = Pack<float>::count, most_threads = team_block_threads, blocks_at_once = 4;
 
   template <BlockOfThreads B>
   HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t features, float epsilon, const Value* input, const Value* weight,
@@ -79,7 +79,7 @@ template <bool Centred> struct NormOfVector {
 template <class Value, bool Centred, class Way> struct NormBackward {
   static constexpr const char* name = "NormBackward";
   static constexpr bool cooperative = true;
-  static constexpr int each = Pack<float>::count;
+  static constexpr int each = Pack<float>::count, most_threads = team_block_threads, blocks_at_once = 4;
 
   template <BlockOfThreads B>
   HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t features, const Value* input, const Value* output_gradient,
