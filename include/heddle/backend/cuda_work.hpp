@@ -138,7 +138,9 @@ class CudaWork {
   template <class Words> void loss(LossCallIn<CudaMemory> call, float* kept, bool scales, const StepInput& /*in*/, Words /*words*/) const {
     call.loss = kept;
     kernels_.loss(call);
-    if (scales && call.gradient != nullptr) each<Scale>(call.rows * call.features, numbers(), call.gradient);
+    if (!scales || call.gradient == nullptr) return;
+    const std::int64_t n = call.rows * call.features;
+    kernels_.loss_takes_bfloat16 ? each<Scale>(n, numbers(), values_at<BFloat16>(call.gradient)) : each<Scale>(n, numbers(), call.gradient);
   }
   void sum_losses(float* losses, int count, const StepInput& /*in*/) const { launch<TreeOfLosses>(card_.stream(), {1, 32}, count, losses); }
 

@@ -40,8 +40,7 @@ template <class ThePlan, class Backend> [[nodiscard]] constexpr Bytes external_m
     using Kernels = ModelKernels<typename Request::Model, typename Backend::Compute, values_kept_by(lower<ThePlan>())>;
     sum += Backend::Compute::workspace + Kernels::collected.scratch;
     if constexpr (requires { typename Backend::Session; })
-      sum += wide_bytes(training, Kernels::collected.leaves,
-                        LossTakesBFloat16<typename Request::Loss, typename Backend::Compute> && !training.scales_loss);
+      sum += wide_bytes(training, Kernels::collected.leaves, LossTakesBFloat16<typename Request::Loss, typename Backend::Compute>);
   }
   if constexpr (requires { typename Backend::Session; }) sum += trainer_memory(training, evaluation);
   if constexpr (requires { Backend::Session::memory(RankNeeds{}); }) sum += Backend::Session::memory(rank_needs(training, evaluation));

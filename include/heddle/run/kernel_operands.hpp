@@ -23,7 +23,7 @@ template <class Work> class KernelOperands {
   using Leaves = LeafKernelsIn<typename Work::Space>;
   /// `leaves`, the kernels of the model, and whether that of the loss takes bfloat16. Without them none does.
   KernelOperands(const Program& training, RankTensors& tensors, Work& work, const Leaves* leaves = nullptr, bool loss_takes_bfloat16 = false)
-      : t_(tensors), work_(work), leaves_(leaves), loss_takes_bfloat16_(loss_takes_bfloat16 && !training.scales_loss),
+      : t_(tensors), work_(work), leaves_(leaves), loss_takes_bfloat16_(loss_takes_bfloat16),
         part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), wide_(training, work, wide_bytes(training, leaves, loss_takes_bfloat16_)) {}
 
   /// Finds the parameters of a layer; not where nothing reads them: they may not be gathered then.
@@ -42,7 +42,7 @@ template <class Work> class KernelOperands {
     as_it_lies_ = false;
     wide_.clear();
   }
-  /// The scale of a loss multiplies floats: a loss that is scaled is given copies.
+  /// For the kernel of a loss.
   void begin_loss() {
     begin();
     as_it_lies_ = wide_.on() && loss_takes_bfloat16_;

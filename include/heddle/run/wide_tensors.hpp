@@ -33,7 +33,10 @@ template <class Space = HostMemory>
     const bool takes = leaves != nullptr && leaves[p.graph->nodes[n].leaf].takes_bfloat16, is_last = n + 1 == p.graph->node_count;
     std::int64_t floats = 2 * (row(leaf.in.elements()) + row(leaf.out.elements()) + row(leaf.operands == 2 ? leaf.other.elements() : 0));
     if (takes) floats = 0;
-    for (int k = 0; k < leaf.parameter_count; ++k) floats += rounded_up(leaf.parameters[k].shape.elements(), line_elements) / (takes ? 2 : 1);
+    for (int k = 0; k < leaf.parameter_count; ++k) {
+      const std::int64_t elements = leaf.parameters[k].shape.elements();
+      floats += rounded_up(takes ? (elements + 1) / 2 : elements, line_elements);
+    }
     if (std::is_same_v<Space, HostMemory> || (is_last && !takes_outputs)) floats = std::max(floats, 3 * row(p.graph->spec(n + 1).elements()));
     most = std::max(most, floats);
   }

@@ -11,6 +11,7 @@
 #include "heddle/compute/cuda/block.hpp"
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/compute/cuda/launch.hpp"
+#include "heddle/compute/cuda/values.hpp"
 #include "heddle/core/bfloat16.hpp"
 #include "heddle/core/finite.hpp"
 
@@ -103,10 +104,12 @@ template <class K> struct OfEach {
 template <class K, class... A> void launch_each(cudaStream_t stream, std::int64_t n, A... arguments) {
   launch<OfEach<K>>(stream, extents_of(n), n, arguments...);
 }
-/// Multiplies by the scale of the loss.
+/// Multiplies by the scale of the loss: of bfloat16 without an error where the scale is a power of two, as it is unless a plan's user sets another.
 struct Scale {
   static constexpr const char* name = "Scale";
-  HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, float* values) { values[i] *= numbers->loss_scale; }
+  template <class Value> HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, Value* values) {
+    values[i] = as_value<Value>(as_float(values[i]) * numbers->loss_scale);
+  }
 };
 /// Whether a gradient overflows, as the flag of all ranks says: then the step holds.
 struct TakeOverflow {
