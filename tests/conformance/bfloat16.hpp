@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Room: tests. The law of kernels that take bfloat16: what one makes of values is what it makes of the same values as floats, rounded once.
+// Room: tests. Arithmetic of fewer bits: how far TF32 is off, and the law of kernels that take bfloat16. What one makes of values is what it makes of
+// the same values as floats, rounded once.
 // Sees: conformance/compute.  Does not see: which backend is tested.
 // In: a layer or a loss, and two Computes, of floats and of bfloat16.  Out: the first law that is broken, as a sentence; empty if all are kept.
 #pragma once
@@ -26,6 +27,10 @@ inline void keep_as_bfloat16(Floats& values) {
 template <class L> inline constexpr bool asks_for_products = false;
 template <std::int64_t In, std::int64_t Out, class... Options> inline constexpr bool asks_for_products<Linear<In, Out, Options...>> = true;
 template <std::int64_t In, std::int64_t Out, class... Options> inline constexpr bool asks_for_products<Conv2d<In, Out, Options...>> = true;
+
+/// With factors rounded to 10 bits behind the point a term of a sum is wrong by 2^-10 of itself, which the bound of a sum of n terms, (n + 2) u, has
+/// in it.
+inline constexpr Precision precision_of_tf32{0x1p-11};
 
 /// Two runs of one leaf, of the same numbers, which bfloat16 holds.
 template <class L, class OfFloats, class OfHalves> class HalvesTrial {

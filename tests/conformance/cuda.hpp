@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: tests. Kernels of CUDA as those of a Compute of the host: each tensor of a call is brought to the card, and what is written is brought back.
 // Sees: compute/cuda, run/kernel_of.  Does not see: which card runs them, or what stands for one.
-// In: calls of the host.  Out: UploadedCuda, UploadedHalves.
+// In: calls of the host.  Out: UploadedCuda, UploadedHalves, UploadedTF32.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,7 +28,8 @@ using namespace heddle::compute_room;
 /// What one call has on the card. Memory that is only written is all ones before, so that what a kernel leaves out is NaN.
 class CardTensors {
  public:
-  CardTensors() : stream_(make_stream()), products_(stream_.get()) {}
+  explicit CardTensors(bool tf32 = false)
+      : stream_(make_stream()), products_(stream_.get(), {.workspace_bytes = std::size_t{1} << 20U, .tf32 = tf32}) {}
 
   /// A copy of n elements of the host; null stays null, and one array is on the card once.
   template <class T> T* given(T* host, std::int64_t n) { return static_cast<T*>(bring(host, static_cast<std::size_t>(n) * sizeof(T), false)); }
@@ -53,7 +54,7 @@ class CardTensors {
   }
   [[nodiscard]] CudaMemory space(const CudaNumbers& numbers) {
     numbers_ = numbers;
-    queue_ = {stream_.get(), &products_, given(static_cast<const CudaNumbers*>(&numbers_), 1)};
+    queue_ = {stream_.get(), &products_, given(static_cast<const CudaNumbers*>(&numbers_), 1), products_.tf32()};
     return {&queue_};
   }
   void finish() {
@@ -114,12 +115,12 @@ class CardTensors {
 };
 
 /// Of a kernel that takes no bfloat16 it is asked in floats.
-template <class L, class Value> struct UploadedKernel {
+template <class L, class Value, bool tf32> struct UploadedKernel {
   using Real = run_room::KernelFor<L, CudaCompute>;
   static constexpr bool backward_in_parts = run_room::HasBackwardInParts<L, CudaCompute>;
 
   static void forward(const ForwardCall& call) {
-    CardTensors card;
+    CardTensors card{tf32};
     const Leaf& leaf = *call.leaf;
     std::vector<const float*> parameters;
     ForwardCallIn<CudaMemory> there{&leaf, call.rows};
@@ -142,7 +143,7 @@ template <class L, class Value> struct UploadedKernel {
     card.finish();
   }
   static void backward(const BackwardCall& call) {
-    CardTensors card;
+    CardTensors card{tf32};
     const Leaf& leaf = *call.leaf;
     std::vector<const float*> parameters;
     std::vector<float*> gradients;
@@ -265,10 +266,11 @@ template <class O> struct UploadedOptimizer {
   }
 };
 
-/// A Compute whose tensors lie on the host and whose kernels are CudaCompute's, which have values on the card as Value.
-template <class Value> struct UploadedAs {
+/// A Compute whose tensors lie on the host and whose kernels are CudaCompute's, which have values on the card as Value, and
+/// may round factors of float32 products to TF32.
+template <class Value, bool tf32 = false> struct UploadedAs {
   static constexpr Bytes workspace{0};
-  template <class L> using KernelOf = UploadedKernel<L, Value>;
+  template <class L> using KernelOf = UploadedKernel<L, Value, tf32>;
   template <class Loss> using LossKernelOf = UploadedLoss<Loss, Value>;
   template <class O> using OptimizerKernelOf = UploadedOptimizer<O>;
 
@@ -295,5 +297,6 @@ template <class Value> struct UploadedAs {
 
 using UploadedCuda = UploadedAs<float>;
 using UploadedHalves = UploadedAs<BFloat16>;
+using UploadedTF32 = UploadedAs<float, true>;
 
 }  // namespace conformance

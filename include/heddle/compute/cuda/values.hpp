@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Values as a card keeps them, float32 or bfloat16, and as a kernel computes with them: floats.
 // Sees: compute/cuda/block, core/bfloat16.  Does not see: tensors, layers, streams.
-// In: pointers of a card.  Out: values_at, NumbersOfThread, launch_values_in_runs.
+// In: pointers of a card.  Out: values_at, load_four, store_four, NumbersOfThread, launch_values_in_runs.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,20 @@ template <class Value, int count> struct alignas(static_cast<std::size_t>(count)
   static_assert(count * sizeof(Value) <= 16);
   Value values[static_cast<std::size_t>(count)];
 };
+
+/// Four values at once, which lie on a multiple of their bytes, as floats.
+template <class Value> [[nodiscard]] HEDDLE_DEVICE Pack<float> load_four(const Value* from) {
+  const auto lie = *reinterpret_cast<const ValuesTogether<Value, 4>*>(from);
+  Pack<float> four;
+  for (int e = 0; e < 4; ++e) four.values[e] = as_float(lie.values[e]);
+  return four;
+}
+/// Rounded where Value is BFloat16.
+template <class Value> HEDDLE_DEVICE void store_four(Value* to, const Pack<float>& four) {
+  ValuesTogether<Value, 4> lie;
+  for (int e = 0; e < 4; ++e) lie.values[e] = as_value<Value>(four.values[e]);
+  *reinterpret_cast<ValuesTogether<Value, 4>*>(to) = lie;
+}
 
 /// The numbers of one thread, as floats: 1, or as many as one load or store of the card has, which it makes where the place is a multiple of so many
 /// bytes. Of 5 values the second thread of four each takes one; its others repeat that one, so that every element has the same code.

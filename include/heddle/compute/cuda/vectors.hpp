@@ -92,26 +92,15 @@ struct FourPlaces {
   [[nodiscard]] HEDDLE_DEVICE int place(int e) const { return first + e * step; }
   [[nodiscard]] HEDDLE_DEVICE bool has(int e) const { return place(e) < n; }
   template <class Value> [[nodiscard]] HEDDLE_DEVICE Pack<float> of(const Value* from) const {
-    using Four = ValuesTogether<Value, Pack<float>::count>;
+    if (step == 1) return load_four(from + first);
     Pack<float> read{};
-    if (step == 1) {
-      const Four lie = *reinterpret_cast<const Four*>(from + first);
-      for (int e = 0; e < Pack<float>::count; ++e) read.values[e] = as_float(lie.values[e]);
-      return read;
-    }
     for (int e = 0; e < Pack<float>::count; ++e)
       if (has(e)) read.values[e] = as_float(from[place(e)]);
     return read;
   }
   /// Rounded where they are kept in bfloat16.
   template <class Value> HEDDLE_DEVICE void put(const Pack<float>& made, Value* to) const {
-    using Four = ValuesTogether<Value, Pack<float>::count>;
-    if (step == 1) {
-      Four lie;
-      for (int e = 0; e < Pack<float>::count; ++e) lie.values[e] = as_value<Value>(made.values[e]);
-      *reinterpret_cast<Four*>(to + first) = lie;
-      return;
-    }
+    if (step == 1) return store_four(to + first, made);
     for (int e = 0; e < Pack<float>::count; ++e)
       if (has(e)) to[place(e)] = as_value<Value>(made.values[e]);
   }
