@@ -41,7 +41,8 @@ template <class L, class OfFloats, class OfHalves> class HalvesTrial {
   }
   [[nodiscard]] std::string place() const { return floats_.place(); }
   std::string numbers() {
-    auto &a = floats_.test(), &b = halves_.test();
+    auto& a = floats_.test();
+    auto& b = halves_.test();
     const std::int64_t rows = floats_.rows();
     for (auto* const t : {&a.output, &a.statistics, &b.output, &b.statistics}) fill(*t, nan);
     a.forward(0, rows);
