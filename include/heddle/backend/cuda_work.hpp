@@ -94,9 +94,9 @@ class CudaWork {
   }
   void copy(float* target, const float* source, std::int64_t n) const { CudaCompute::copy(space(), target, source, n); }
   void zero(float* target, std::int64_t n) const { CudaCompute::zero(space(), target, n); }
-  void widen(float* to, const float* lies, std::int64_t n) const { each<WidenAll>(n, reinterpret_cast<const BFloat16*>(lies), to); }
-  void round(float* lies, const float* from, std::int64_t n) const { each<RoundAll>(n, from, reinterpret_cast<BFloat16*>(lies)); }
-  void round_floats(float* to, const float* from, std::int64_t n) const { each<RoundFloats>(n, from, to); }
+  void widen(float* to, const float* lies, std::int64_t n) const { convert_all(card_.stream(), n, values_at<BFloat16>(lies), to); }
+  void round(float* lies, const float* from, std::int64_t n) const { convert_all(card_.stream(), n, from, values_at<BFloat16>(lies)); }
+  void round_floats(float* to, const float* from, std::int64_t n) const { convert_all(card_.stream(), n, from, to); }
   /// When no step is under way.
   void upload(float* there, const float* here, std::int64_t elements) const {
     card_.upload(there, here, static_cast<std::size_t>(elements) * sizeof(float));
