@@ -5,8 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <concepts>
-#include <utility>
 
 #include "heddle/core/host_device.hpp"
 #include "heddle/run/transport_needs.hpp"

@@ -115,7 +115,6 @@ class CudaProducts {
   /// Queues the product. `bias` has n numbers if shape.bias says so. Nothing is queued if m, n or batch is 0.
   template <class In, class Made>
   void run(const ProductShape& shape, const In* a, const In* b, Made* c, const std::type_identity_t<Made>* bias = nullptr, float scale = 1) {
-    static_assert(std::is_same_v<In, float> || std::is_same_v<In, BFloat16>);
     static_assert(std::is_same_v<Made, float> || std::is_same_v<Made, In>);
     if (shape.m == 0 || shape.n == 0 || shape.batch == 0) return;
     const Plan& plan = plan_of({shape, {type_of_values<In>, type_of_values<Made>}},
@@ -168,11 +167,12 @@ class CudaProducts {
     check_cublas(cublasLtMatmulDescSetAttribute(product.get(), attribute, static_cast<const void*>(&value), sizeof value),
                  "cublasLtMatmulDescSetAttribute");
   }
+  static cudaDataType_t lt_type(ElementType type) { return type == ElementType::bfloat16 ? CUDA_R_16BF : CUDA_R_32F; }
   /// Of a matrix that is stored as (rows, columns).
   static LtLayout layout(const ProductShape& s, ElementType type, std::int64_t rows, std::int64_t columns, std::int64_t pitch, std::int64_t stride) {
     LtLayout made;
-    check_cublas(cublasLtMatrixLayoutCreate(made.slot(), type == ElementType::bfloat16 ? CUDA_R_16BF : CUDA_R_32F,
-                                            static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows), pitch == 0 ? columns : pitch),
+    check_cublas(cublasLtMatrixLayoutCreate(made.slot(), lt_type(type), static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows),
+                                            pitch == 0 ? columns : pitch),
                  "cublasLtMatrixLayoutCreate");
     if (s.batch == 1) return made;
     const auto set_attribute = [&](cublasLtMatrixLayoutAttribute_t attribute, auto value) {
@@ -192,6 +192,7 @@ class CudaProducts {
     set(made.product, CUBLASLT_MATMUL_DESC_TRANSB, s.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (s.bias) {
       set(made.product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      set(made.product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, lt_type(s.types.made));
       set(made.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(workspace_.get()));  // any: the heuristic asks for one
     }
     const ElementType factors = s.types.factors;
