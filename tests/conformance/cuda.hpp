@@ -37,10 +37,10 @@ class CardTensors {
   template <class T> T* made(T* host, std::int64_t n) { return static_cast<T*>(bring(host, static_cast<std::size_t>(n) * sizeof(T), true)); }
   /// The same of values, which are on the card as Value: rounded on the way there, and widened on the way back. The address is one of the call.
   template <class Value> const float* given_values(const float* host, std::int64_t n) {
-    return values<Value>(host, n, [this](auto* at, std::int64_t count) { return given(at, count); });
+    return values<Value>(host, n, [this](auto* at, std::int64_t count) { return this->given(at, count); });
   }
   template <class Value> float* made_values(float* host, std::int64_t n) {
-    float* const there = const_cast<float*>(values<Value>(host, n, [this](auto* at, std::int64_t count) { return made(at, count); }));
+    float* const there = const_cast<float*>(values<Value>(host, n, [this](auto* at, std::int64_t count) { return this->made(at, count); }));
     for (Rounded& values : rounded_) values.back = values.back || (values.here == host && values.there.size() == static_cast<std::size_t>(n));
     return there;
   }
