@@ -12,6 +12,7 @@
 #include "backend/plans_on_cards.hpp"
 #include "cuda_emulator/cuda_emulator.hpp"
 #include "heddle/backend/cpu_threads.hpp"
+#include "heddle/backend/cuda_tf32.hpp"
 #include "heddle/backend/cuda_threads.hpp"
 #include "heddle/heddle.hpp"
 
@@ -92,4 +93,13 @@ TEST_CASE("a process that throws in a step is told to the others, which wait for
   const std::string words = said([&] { trainer.step(Rows(16, 3).batch()); });
   CHECK(words.find(own_rank() == 1 ? "[heddle.R36]" : "[heddle.R01] rank 1 was lost") == 0);
   CHECK(trainer.interrupted());
+}
+
+TEST_CASE("processes whose cards multiply otherwise are told before the first step") {
+  const Cards cards{four_cards};
+  const std::string words = said([] {
+    static_cast<void>(own_rank() == 2 ? hash_after<Of<DataParallel<4>>, AllowTF32<CudaMpi>>(1) : hash_after<Of<DataParallel<4>>, CudaMpi>(1));
+  });
+  CAPTURE(words);
+  CHECK(words.find("[heddle.R08] rank 2 was compiled otherwise than ranks 0, 1 and 3: TF32 is on in rank 2 and off in rank 0. Fix: ") == 0);
 }

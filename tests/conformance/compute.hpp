@@ -68,6 +68,9 @@ template <class L, class C> class LayerTrial {
     return said.str();
   }
 
+  [[nodiscard]] LeafUnderTest<L, C>& test() { return test_; }
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+
   /// Laws that need no reference: what is written, what is read, and that the same call gives the same bits.
   std::string manners() {
     fill(test_.output, nan);
@@ -265,6 +268,37 @@ template <class Loss, class C> class LossTrial {
     return {};
   }
 
+  template <class Keep> void keep_outputs_as(Keep keep) {
+    for (float& value : output_) value = keep(value);
+  }
+  /// Sums and terms, and gradients, of the whole or of parts. `keep` is asked for what a tensor keeps of a gradient between two calls.
+  template <class Keep> std::pair<Floats, Floats> all_numbers(bool in_parts, Keep keep) {
+    std::pair<Floats, Floats> all;
+    const auto kept = [&](Floats values) {
+      for (float& value : values) value = keep(value);
+      return values;
+    };
+    if (!in_parts) {
+      Floats gradient(output_.size(), nan);
+      all.first.push_back(run(output_.data(), gradient.data()));
+      all.second = kept(gradient);
+    } else if constexpr (SplitLossDescription<Loss>) {
+      CutLoss cut = cut_in_parts();
+      for (int part = 0; part < parts_; ++part) {
+        tell(cut, part);
+        cut.gradients[static_cast<std::size_t>(part)] = kept(cut.gradients[static_cast<std::size_t>(part)]);
+      }
+      all.first = cut.together;
+      for (int part = 0; part < parts_; ++part) {
+        Floats& gradient = cut.gradients[static_cast<std::size_t>(part)];
+        all.first.push_back(LossKernelFor<Loss, C>::sum(call_of(cut, part, cut.together.data())));
+        gradient = kept(gradient);
+        all.second.insert(all.second.end(), gradient.begin(), gradient.end());
+      }
+    }
+    return all;
+  }
+
  private:
   [[nodiscard]] const float* weights() const { return class_weights_.empty() ? nullptr : class_weights_.data(); }
   float run(const float* output, float* gradient) const {
@@ -281,57 +315,55 @@ template <class Loss, class C> class LossTrial {
     }
     return LossKernelFor<Loss, C>::sum(call);
   }
-  /// Parts of the features, each with its terms, gathered rank by rank in each row: every rank makes the same sum, and its part of the gradient.
-  std::string in_parts(const LossResults& wanted) const {
-    const std::int64_t places = rows_ * positions_;
+  /// Parts of the features: what each has of the output, its gradient, and the terms of all, gathered rank by rank in each row.
+  struct CutLoss {
+    std::int64_t terms;
+    Floats together;
+    std::vector<Floats> outputs, gradients;
+  };
+  CutLoss cut_in_parts() const {
     const std::int64_t terms = Loss::terms(Spec{positions_ == 1 ? Shape{own_} : Shape{positions_, own_}});
-    Floats together(static_cast<std::size_t>(rows_ * terms * parts_), nan);
-    std::vector<Floats> cut, gradients;
-    std::vector<Numbers> of_part;
+    CutLoss cut{terms, Floats(static_cast<std::size_t>(rows_ * terms * parts_), nan), {}, {}};
     for (int part = 0; part < parts_; ++part) {
-      Floats& own = cut.emplace_back();
-      Numbers& slopes = of_part.emplace_back();
-      for (std::int64_t i = 0; i < places * own_; ++i) {
-        const auto there = static_cast<std::size_t>(i / own_ * own_ * parts_ + part * own_ + i % own_);
-        own.push_back(output_[there]);
-        slopes.push_back(wanted.gradient[there]);
-      }
-      gradients.emplace_back(own.size(), nan);
+      Floats& own = cut.outputs.emplace_back();
+      for (std::int64_t i = 0; i < rows_ * positions_ * own_; ++i) own.push_back(output_[place_in_whole(part, i)]);
+      cut.gradients.emplace_back(own.size(), nan);
     }
-    const auto call = [&](int part, float* of_row, bool evaluates = false) {
-      const auto p = static_cast<std::size_t>(part);
-      float* const gradient = evaluates ? nullptr : gradients[p].data();
-      return LossCall{rows_,
-                      positions_ * own_,
-                      total_,
-                      cut[p].data(),
-                      targets_.data(),
-                      gradient,
-                      positions_,
-                      part,
-                      parts_,
-                      of_row,
-                      0,
-                      wanted_case_.left_out,
-                      weights(),
-                      wanted_case_.sum_of_weights()};
-    };
-    for (int part = 0; part < parts_; ++part) {
-      Floats told(static_cast<std::size_t>(rows_ * terms), nan);
-      LossKernelFor<Loss, C>::terms(call(part, told.data()));
-      for (std::int64_t i = 0; i < rows_ * terms; ++i)
-        together[static_cast<std::size_t>((i / terms * parts_ + part) * terms + i % terms)] = told[static_cast<std::size_t>(i)];
-    }
+    return cut;
+  }
+  [[nodiscard]] std::size_t place_in_whole(int part, std::int64_t i) const {
+    return static_cast<std::size_t>(i / own_ * own_ * parts_ + part * own_ + i % own_);
+  }
+  LossCall call_of(CutLoss& cut, int part, float* of_row, bool evaluates = false) const {
+    const auto p = static_cast<std::size_t>(part);
+    float* const gradient = evaluates ? nullptr : cut.gradients[p].data();
+    return {rows_, positions_ * own_,     total_,    cut.outputs[p].data(),        targets_.data(), gradient, positions_, part, parts_, of_row,
+            0,     wanted_case_.left_out, weights(), wanted_case_.sum_of_weights()};
+  }
+  /// The terms of a part, and what they leave in its gradient.
+  void tell(CutLoss& cut, int part) const {
+    Floats told(static_cast<std::size_t>(rows_ * cut.terms), nan);
+    LossKernelFor<Loss, C>::terms(call_of(cut, part, told.data()));
+    for (std::int64_t i = 0; i < rows_ * cut.terms; ++i)
+      cut.together[static_cast<std::size_t>((i / cut.terms * parts_ + part) * cut.terms + i % cut.terms)] = told[static_cast<std::size_t>(i)];
+  }
+  /// Every rank makes the same sum, and its part of the gradient.
+  std::string in_parts(const LossResults& wanted) const {
+    CutLoss cut = cut_in_parts();
+    for (int part = 0; part < parts_; ++part) tell(cut, part);
     float first = 0;
     for (int part = 0; part < parts_; ++part) {
-      const float sum = LossKernelFor<Loss, C>::sum(call(part, together.data()));
+      const float sum = LossKernelFor<Loss, C>::sum(call_of(cut, part, cut.together.data()));
       if (part == 0) first = sum;
-      const float evaluated = LossKernelFor<Loss, C>::sum(call(part, together.data(), true));
+      const float evaluated = LossKernelFor<Loss, C>::sum(call_of(cut, part, cut.together.data(), true));
       if (std::memcmp(&sum, &first, sizeof sum) != 0) return "two parts make sums of other bits";
       if (std::memcmp(&sum, &evaluated, sizeof sum) != 0) return "the loss of parts of an evaluation has other bits";
       if (std::string broken = off("the sum of parts", Floats{sum}, {wanted.sum}); !broken.empty()) return broken;
-      const auto p = static_cast<std::size_t>(part);
-      if (std::string broken = off("the gradient of part " + std::to_string(part), gradients[p], of_part[p]); !broken.empty()) return broken;
+      Numbers slopes;
+      for (std::int64_t i = 0; i < rows_ * positions_ * own_; ++i) slopes.push_back(wanted.gradient[place_in_whole(part, i)]);
+      if (std::string broken = off("the gradient of part " + std::to_string(part), cut.gradients[static_cast<std::size_t>(part)], slopes);
+          !broken.empty())
+        return broken;
     }
     return {};
   }

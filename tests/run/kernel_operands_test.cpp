@@ -65,6 +65,31 @@ TEST_CASE("those of a plan of bfloat16 have copies: parameters rounded once, ten
   CHECK(read[0][14] == 1.0F);
 }
 
+TEST_CASE("a kernel that takes bfloat16 is given tensors where they lie and parameters rounded to it, and so is a loss") {
+  const Program& p = tests::training_of<Of<Single, Mixed<BFloat16>>>();
+  run_room::LeafKernels leaves[3] = {};
+  leaves[0].takes_bfloat16 = true;
+  Found found{p};
+  run_room::KernelOperands<run_room::HostWork> operands{p, found.tensors, found.work, leaves, true};
+  const float* const* read = operands.parameters(p.graph->nodes[0], 0, p.graph->leaf(0));
+  const auto* const weight = reinterpret_cast<const BFloat16*>(read[0]);
+  CHECK(core_room::widened(weight[14]) == 1.0F);
+  const Entry& forward = p.entries[p.forward_bodies[0].begin + 1];
+  operands.begin_grain();
+  const auto lies = [&](const Place& place, std::int64_t features) { return found.tensors.at_grain(place, features, 1, ElementType::bfloat16); };
+  CHECK(operands.input(forward.a, p.graph->leaf(0), 1, 4) == lies(forward.a, 5));
+  CHECK(operands.write(forward.d, 3, 1, 4) == lies(forward.d, 3));
+  CHECK(operands.update(forward.d, 3, 1, 4) == lies(forward.d, 3));
+  operands.put_back();
+  CHECK(core_room::widened(weight[0]) == 1.0F);  // a grain takes no room
+  static_cast<void>(operands.parameters(p.graph->nodes[1], 1, p.graph->leaf(1)));
+  CHECK(operands.read(forward.d, 3, 1, 4) != lies(forward.d, 3));  // ReLU takes floats
+  operands.begin_loss();
+  CHECK(operands.update(forward.d, 3, 1, 4) == lies(forward.d, 3));
+  operands.begin();
+  CHECK(operands.read(forward.d, 3, 1, 4) != lies(forward.d, 3));
+}
+
 TEST_CASE("parameters that nothing reads are not looked for") {
   const Program& p = tests::training_of<Of<Single, Mixed<BFloat16>>>();
   Found found{p};

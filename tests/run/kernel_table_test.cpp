@@ -279,6 +279,63 @@ TEST_CASE("kernels for another memory are called with calls of that memory, and 
   CHECK(std::is_same_v<KernelTable, decltype(kernel_table<Net, MeanSquaredError, SGD, EigenCompute>())>);
 }
 
+namespace {
+
+/// Linear and the loss take values in bfloat16; a kernel that derives from that of Linear does not say so too.
+template <class L> struct TakingKernel {
+  static void forward(const ForwardCallIn<CardMemory>&) {}
+  static void backward(const BackwardCallIn<CardMemory>&) {}
+};
+template <std::int64_t In, std::int64_t Out, class Bias> struct TakingKernel<Linear<In, Out, Bias>> {
+  using TakesBFloat16 = TakingKernel;
+  static constexpr bool backward_in_parts = true;
+  template <class Value = float> static void forward(const ForwardCallIn<CardMemory>& call) { call.output[0] = sizeof(Value); }
+  template <class Value = float> static void backward(const BackwardCallIn<CardMemory>& call) { call.input_gradient[0] = 10 * sizeof(Value); }
+};
+template <> struct TakingKernel<ReLU> : TakingKernel<Linear<4, 4>> {};
+struct TakingCompute : CardCompute {
+  template <class L> using KernelOf = TakingKernel<L>;
+  template <class Loss> struct LossKernelOf {
+    using TakesBFloat16 = LossKernelOf;
+    template <class Value = float> static void sum(const LossCallIn<CardMemory>& call) { *call.loss = sizeof(Value); }
+  };
+};
+
+}  // namespace
+
+TEST_CASE("kernels that take bfloat16 are those of plans that keep values so, and of these alone") {
+  struct Net : Sequential<Linear<4, 4>, ReLU, Tanh> {};
+  float out = 0;
+  ForwardCallIn<CardMemory> forward;
+  forward.output = &out;
+  BackwardCallIn<CardMemory> backward;
+  backward.input_gradient = &out;
+  LossCallIn<CardMemory> loss;
+  loss.loss = &out;
+  const auto asked = [&](const KernelTableIn<CardMemory>& table, int leaf) {
+    table.leaves[leaf].forward(forward);
+    const float first = out;
+    table.leaves[leaf].backward(backward);
+    return first + out;
+  };
+  const KernelTableIn<CardMemory> floats = kernel_table<Net, MeanSquaredError, SGD, TakingCompute>();
+  CHECK(asked(floats, 0) == 44.0F);
+  CHECK(!floats.leaves[0].takes_bfloat16);
+  floats.loss(loss);
+  CHECK(out == 4.0F);
+  CHECK(!floats.loss_takes_bfloat16);
+  const auto halves = kernel_table<Net, MeanSquaredError, SGD, TakingCompute, true, EigenCompute, ElementType::bfloat16>();
+  CHECK(asked(halves, 0) == 22.0F);
+  CHECK(halves.leaves[0].takes_bfloat16);
+  CHECK(asked(halves, 1) == 44.0F);
+  CHECK(!halves.leaves[1].takes_bfloat16);
+  CHECK(!halves.leaves[2].takes_bfloat16);
+  halves.loss(loss);
+  CHECK(out == 2.0F);
+  CHECK(halves.loss_takes_bfloat16);
+  CHECK(!halves.on_host().leaves[0].takes_bfloat16);
+}
+
 /// One phase more than its kernel has.
 struct Told {
   static constexpr Leaf describe(Spec in) {

@@ -22,6 +22,23 @@ TEST_CASE("a plan of float32 has nothing wide, one of bfloat16 the largest layer
   CHECK(run_room::wide_bytes(tests::training_of<Of<Single, Mixed<BFloat16>>>()) == Bytes{4 * (2 * (16 * 50 + 16 * 10) + 512 + 16)});
 }
 
+TEST_CASE("of a layer whose kernel takes bfloat16 only parameters have copies, and outputs where the loss takes none") {
+  /// Stands for the memory of a card.
+  struct Elsewhere {};
+  const Program& p = tests::training_of<Of<Single, Mixed<BFloat16>>>();
+  run_room::LeafKernelsIn<Elsewhere> leaves[3] = {};
+  CHECK(run_room::wide_bytes(p, leaves, true) == run_room::wide_bytes(p));
+  for (auto& leaf : leaves) leaf.takes_bfloat16 = true;
+  CHECK(run_room::wide_bytes(p, leaves, true) == Bytes{4 * (256 + 16)});
+  leaves[1].takes_bfloat16 = false;  // ReLU: 16 rows of 10 floats, in and out and the gradients of both
+  CHECK(run_room::wide_bytes(p, leaves, true) == Bytes{4 * 4 * 160});
+  leaves[1].takes_bfloat16 = true;
+  struct Two : Sequential<Linear<2, 40, NoBias>> {};
+  const Program& wide = tests::training_of<Plan<Two, CrossEntropy, SGD, Batch<32>, Grain<16>, Mixed<BFloat16>>>();
+  CHECK(run_room::wide_bytes(wide, leaves, false) == Bytes{4 * 3 * 16 * 40});
+  CHECK(run_room::wide_bytes(wide, leaves, true) == Bytes{4 * 48});
+}
+
 TEST_CASE("sums over ranks are wide as a whole, with the part of a rank behind them") {
   struct Wide : Sequential<Linear<2, 2, NoBias>, Linear<2, 512, NoBias>, Linear<512, 2, NoBias>> {};
   const Program& p = tests::training_of<Plan<Wide, CrossEntropy, SGD, Batch<32>, TensorParallel<2>, Mixed<BFloat16>>>();

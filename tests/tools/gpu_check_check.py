@@ -28,11 +28,14 @@ check("an unknown option", ended.returncode == 2 and ended.stderr == "gpu_check:
 ended = run("--to")
 check("a folder that is missing", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --to lacks its folder. Fix: "), ended)
 ended = run("--help")
-check("--help", ended.returncode == 0 and all(option in ended.stdout for option in ("--to FOLDER", "--peers", "--sanitize", "--build-only")), ended)
+check("--help", ended.returncode == 0 and all(option in ended.stdout for option in ("--to FOLDER", "--peers", "--sanitize", "--build-only", "--run-only")), ended)
+ended = run("--build-only", "--run-only")
+check("nothing to do", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --build-only and --run-only leave nothing to do. Fix: "), ended)
 with tempfile.TemporaryDirectory() as folder:
     for program in ("bash", "dirname", "readlink", "sed"):  # a machine that has no nvidia-smi
         os.symlink(shutil.which(program), os.path.join(folder, program))
     ended = run("--to", folder + "/made", path=folder)
+    check("no GPU, and nothing built to run there", run("--run-only", path=folder).returncode == 77, ended)
     check("no GPU", ended.returncode == 77 and ended.stdout == "SKIPPED: no NVIDIA GPU was found here\n" and not os.path.exists(folder + "/made"), ended)
 if "--build" in sys.argv:
     if not (shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")):
@@ -40,7 +43,7 @@ if "--build" in sys.argv:
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         ended = run("--build-only", "--to", folder)
-        programs = {"bits", "bits_fused", "rates", "products", "graphs", "kernels", "plans"}
+        programs = {"bits", "bits_fused", "rates", "products", "graphs", "kernels", "plans", "cards", "halves"}
         check("all programs compile without a warning", ended.returncode == 0 and ended.stderr == "" and set(os.listdir(folder)) == programs, ended)
 print("\n".join(faults) if faults else "gpu_check says what it should")
 sys.exit(1 if faults else 0)

@@ -100,19 +100,21 @@ def steps(batch=16, length=1024):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     flops = 6 * sum(p.numel() for p in model.parameters()) + 12 * 12 * 768 * length  # a token
 
-    def step(loss_of):
-        with torch.autocast("cuda", torch.bfloat16):
+    def step(loss_of, halves):
+        with torch.autocast("cuda", torch.bfloat16, enabled=halves):
             loss = loss_of(ids, targets)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    for name, loss_of in (("eager", model), ("compiled", torch.compile(model))):
-        begin = time.monotonic()
-        us = microseconds(lambda: step(loss_of), 15)
-        tokens = batch * length / us * 1e6
-        say(f"a step of GPT-2 124M, bf16 autocast, {batch} x {length} tokens, {name}", us,
-            f"{tokens:,.0f} tokens/s, MFU {tokens * flops / 989.5e12 * 100:.1f} %, {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB, ready after {time.monotonic() - begin:.0f} s")
+    for arithmetic, halves in (("bf16 autocast", True), ("TF32", False)):  # "high" is TF32 for what is float32
+        for name, loss_of in (("eager", model), ("compiled", torch.compile(model))):
+            torch.cuda.reset_peak_memory_stats()
+            begin = time.monotonic()
+            us = microseconds(lambda: step(loss_of, halves), 15)
+            tokens = batch * length / us * 1e6
+            say(f"a step of GPT-2 124M, {arithmetic}, {batch} x {length} tokens, {name}", us,
+                f"{tokens:,.0f} tokens/s, MFU {tokens * flops / 989.5e12 * 100:.1f} %, {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB, ready after {time.monotonic() - begin:.0f} s")
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ class CardMpiSession {
                   .options = needs.options,
                   .learning_rate = needs.learning_rate,
                   .most_draws = needs.most_draws,
-                  .build = needs.build}),
+                  .build = build_of(needs)}),
         peers_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements, nullptr}, deadline) {
     std::optional<Error> odd;
     int card = 0;
@@ -129,7 +129,8 @@ class CardMpiSession {
     if (first_process()) transport_room::check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
     share(Rank{0}, std::as_writable_bytes(std::span{id.internal}));
     const CurrentCard here{card};
-    rank_ = std::make_unique<RankOnCard>(peers_, control_.rank().value, card, CudaProductOptions{.usual_rows = needs.rows}, id, waits());
+    rank_ = std::make_unique<RankOnCard>(peers_, control_.rank().value, card, CudaProductOptions{.tf32 = needs.tf32, .usual_rows = needs.rows}, id,
+                                         waits());
   }
 
   /// What a card takes (see OneCardSession), and what comes of other ranks before it is summed. What NCCL itself takes is not in it.
@@ -179,6 +180,11 @@ class CardMpiSession {
 
  private:
   [[nodiscard]] RankOnCard& rank() { return *rank_; }
+  /// With what bits depend on beside flags of the compiler.
+  [[nodiscard]] static Text<1000> build_of(const TransportNeeds& needs) {
+    Text<1000> build = needs.build;
+    return build << "TF32=" << (needs.tf32 ? "on;" : "off;");
+  }
   [[nodiscard]] static std::vector<int> everybody(int ranks) {
     std::vector<int> all(static_cast<std::size_t>(ranks));
     std::iota(all.begin(), all.end(), 0);

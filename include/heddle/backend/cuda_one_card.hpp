@@ -104,7 +104,7 @@ class OneCardSession : public RanksHere {
       if (members.size() > MemberBuffers::most)
         throw Error(Code{'R', 37}, written({static_cast<std::int64_t>(members.size()), " logical devices of one card are to be summed, and ",
                                             MemberBuffers::most, " can be. Fix: take a plan of fewer devices."}));
-    return {.usual_rows = needs.rows};
+    return {.tf32 = needs.tf32, .usual_rows = needs.rows};
   }
   template <class Executors> void queue(QueuedStep& step, Executors& executors) {
     step.of_ranks.resize(executors.size());

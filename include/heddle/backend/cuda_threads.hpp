@@ -57,7 +57,7 @@ class CardThreadsSession : public RanksHere {
         workers_(sound(needs)), ranks_(static_cast<std::size_t>(needs.ranks)) {
     const ncclUniqueId id = new_id();
     on_each([&](int rank) {
-      at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, CudaProductOptions{.usual_rows = needs.rows}, id,
+      at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, CudaProductOptions{.tf32 = needs.tf32, .usual_rows = needs.rows}, id,
                                               WaysToWait{.pause = [this, rank](WaysToWait::Clock::time_point begun) { peers_.pause(rank, begun); },
                                                          .meet = [this, rank] { peers_.meet(rank); }});
     });

@@ -46,7 +46,7 @@ class CudaWork {
   CudaWork(const Kernels& kernels, Card& card, int groups) : kernels_(kernels), card_(card), groups_(groups) {
     numbers_ = card_memory<CudaNumbers>(1, "the numbers of a step");
     partials_ = card_memory<float>(most_parts, "sums of squares");
-    queue_ = {card.stream(), &card.products(), numbers_.get()};
+    queue_ = {card.stream(), &card.products(), numbers_.get(), card.products().tf32()};
   }
   CudaWork(const CudaWork&) = delete;
   CudaWork& operator=(const CudaWork&) = delete;
@@ -88,11 +88,15 @@ class CudaWork {
   [[nodiscard]] const float* class_weights(const StepInput& in) const { return in.class_weights == nullptr ? nullptr : weights_.get(); }
 
   void add(float* target, const float* a, const float* b, std::int64_t n) const { CudaCompute::add(space(), target, a, b, n); }
+  /// Of n elements in bfloat16 that lie there.
+  void add_bfloat16(float* target, const float* a, const float* b, std::int64_t n) const {
+    CudaCompute::add(space(), values_at<BFloat16>(target), values_at<BFloat16>(a), values_at<BFloat16>(b), n);
+  }
   void copy(float* target, const float* source, std::int64_t n) const { CudaCompute::copy(space(), target, source, n); }
   void zero(float* target, std::int64_t n) const { CudaCompute::zero(space(), target, n); }
-  void widen(float* to, const float* lies, std::int64_t n) const { each<WidenAll>(n, reinterpret_cast<const BFloat16*>(lies), to); }
-  void round(float* lies, const float* from, std::int64_t n) const { each<RoundAll>(n, from, reinterpret_cast<BFloat16*>(lies)); }
-  void round_floats(float* to, const float* from, std::int64_t n) const { each<RoundFloats>(n, from, to); }
+  void widen(float* to, const float* lies, std::int64_t n) const { convert_all(card_.stream(), n, values_at<BFloat16>(lies), to); }
+  void round(float* lies, const float* from, std::int64_t n) const { convert_all(card_.stream(), n, from, values_at<BFloat16>(lies)); }
+  void round_floats(float* to, const float* from, std::int64_t n) const { convert_all(card_.stream(), n, from, to); }
   /// When no step is under way.
   void upload(float* there, const float* here, std::int64_t elements) const {
     card_.upload(there, here, static_cast<std::size_t>(elements) * sizeof(float));
@@ -120,17 +124,23 @@ class CudaWork {
   }
   /// Hands them to place() when the queue is done.
   template <class Use> void store(const float* from, std::int64_t elements, Use place) {
-    if (elements == 0) return;
-    const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(float);
-    auto* const here = static_cast<float*>(part_->pinned.take(bytes));
-    check_cuda(cudaMemcpyAsync(here, from, bytes, cudaMemcpyDeviceToHost, card_.stream()), "cudaMemcpyAsync");
-    part_->after.emplace_back([here, place] { place(here); });
+    take_back(from, elements * std::int64_t{sizeof(float)}, [place](const void* here) { place(static_cast<const float*>(here)); });
+  }
+  /// The same of elements in bfloat16, as floats.
+  template <class Use> void store_bfloat16(const float* from, std::int64_t elements, Use place) {
+    take_back(from, elements * std::int64_t{sizeof(BFloat16)}, [this, elements, place](const void* here) {
+      widened_.resize(static_cast<std::size_t>(elements));
+      run_room::widen(widened_.data(), static_cast<const float*>(here), elements);
+      place(widened_.data());
+    });
   }
 
   template <class Words> void loss(LossCallIn<CudaMemory> call, float* kept, bool scales, const StepInput& /*in*/, Words /*words*/) const {
     call.loss = kept;
     kernels_.loss(call);
-    if (scales && call.gradient != nullptr) each<Scale>(call.rows * call.features, numbers(), call.gradient);
+    if (!scales || call.gradient == nullptr) return;
+    const std::int64_t n = call.rows * call.features;
+    kernels_.loss_takes_bfloat16 ? each<Scale>(n, numbers(), values_at<BFloat16>(call.gradient)) : each<Scale>(n, numbers(), call.gradient);
   }
   void sum_losses(float* losses, int count, const StepInput& /*in*/) const { launch<TreeOfLosses>(card_.stream(), {1, 32}, count, losses); }
 
@@ -188,6 +198,13 @@ class CudaWork {
     part_->before.emplace_back([here, fill] { fill(here); });
     check_cuda(cudaMemcpyAsync(to, here, bytes, cudaMemcpyHostToDevice, card_.stream()), "cudaMemcpyAsync");
   }
+  /// Bytes that use(here) is given when the queue is done, in this step and in its replays.
+  template <class Use> void take_back(const void* from, std::int64_t bytes, Use use) {
+    if (bytes == 0) return;
+    void* const here = part_->pinned.take(static_cast<std::size_t>(bytes));
+    check_cuda(cudaMemcpyAsync(here, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, card_.stream()), "cudaMemcpyAsync");
+    part_->after.emplace_back([here, use] { use(here); });
+  }
   [[nodiscard]] const CudaNumbers* numbers() const { return numbers_.get(); }
   template <class K, class... A> void each(std::int64_t n, A... arguments) const { launch_each<K>(card_.stream(), n, arguments...); }
 
@@ -199,7 +216,8 @@ class CudaWork {
   CardMemory<float> partials_, weights_;
   CardMemory<std::byte> constants_;
   std::vector<CardMemory<std::byte>> rooms_;
-  HostPart* part_ = nullptr;  // of the step in hand
+  std::vector<float> widened_;  // outputs on the host
+  HostPart* part_ = nullptr;    // of the step in hand
   const StepInput* in_ = nullptr;
 };
 

@@ -38,7 +38,7 @@ template <class Work> class BodyRunnerOf {
   BodyRunnerOf(const Program& training, const Kernels& kernels, RankTensors& tensors, Work& work)
       : t_(tensors), kernels_(kernels), work_(work), position_(batch_position(training, tensors.rank())),
         part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), workspace_(work.room(kernels.workspace_bytes)),
-        operands_(training, tensors, work) {}
+        operands_(training, tensors, work, kernels.leaves, kernels.loss_takes_bfloat16) {}
 
   /// `input` lives until the step is done.
   void begin(const StepInput& input) {
@@ -103,6 +103,10 @@ template <class Work> class BodyRunnerOf {
   void add(const Entry& entry) {
     if (!operands_.on())
       return work_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), t_.stride(entry.features) * t_.grains());
+    if constexpr (!std::same_as<Space, HostMemory>) {
+      const std::int64_t floats = t_.stride(entry.features, ElementType::bfloat16) * t_.grains();
+      return work_.add_bfloat16(t_.at(entry.d, floats), t_.at(entry.a, floats), t_.at(entry.b, floats), 2 * floats);
+    }
     for (int g = 0; g < t_.grains(); ++g) {
       operands_.begin();
       const float* const a = operands_.read(entry.a, entry.features, g, rows(g));
@@ -134,6 +138,12 @@ template <class Work> class BodyRunnerOf {
             std::copy_n(from + r * features + here, count, outputs + r * whole.elements() + at);
           });
       };
+      if constexpr (!std::same_as<Space, HostMemory>) {
+        if (operands_.on()) {
+          work_.store_bfloat16(operands_.value(entry.a, features, g), there * features, place);
+          continue;
+        }
+      }
       work_.store(operands_.read(entry.a, features, g, there), there * features, place);
     }
   }
@@ -248,14 +258,14 @@ template <class Work> class BodyRunnerOf {
   }
   void make_terms(const Entry& entry) {
     for (int g = 0; g < t_.grains(); ++g) {
-      operands_.begin();
+      operands_.begin_loss();
       kernels_.loss_terms(loss_call(entry, g, 1));
       operands_.put_back();
     }
   }
   void loss(const Entry& entry) {
     for (int g = 0; g < t_.grains(); ++g) {
-      operands_.begin();
+      operands_.begin_loss();
       work_.loss(loss_call(entry, g, p_->graph->split.ranks), t_.losses(grain_number(g)), p_->scales_loss, *in_, [&] {
         return written({"rows ", first(g), " to ", first(g) + rows(g) - 1});
       });

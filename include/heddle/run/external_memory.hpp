@@ -35,9 +35,14 @@ template <class ThePlan, class Backend> [[nodiscard]] constexpr Bytes external_m
   const Program& training = lower<ThePlan>();
   const Program& evaluation = PlanOrNone<ThePlan>::evaluation;
   Bytes sum;
-  if constexpr (requires { Backend::Compute::workspace; })
-    sum += Backend::Compute::workspace + ModelKernels<typename plan_room::RequestOf<ThePlan>::Model, typename Backend::Compute>::collected.scratch;
-  if constexpr (requires { typename Backend::Session; }) sum += trainer_memory(training, evaluation) + wide_bytes(training);
+  if constexpr (requires { Backend::Compute::workspace; }) {
+    using Request = plan_room::RequestOf<ThePlan>;
+    using Kernels = ModelKernels<typename Request::Model, typename Backend::Compute, values_kept_by(lower<ThePlan>())>;
+    sum += Backend::Compute::workspace + Kernels::collected.scratch;
+    if constexpr (requires { typename Backend::Session; })
+      sum += wide_bytes(training, Kernels::collected.leaves, LossTakesBFloat16<typename Request::Loss, typename Backend::Compute>);
+  }
+  if constexpr (requires { typename Backend::Session; }) sum += trainer_memory(training, evaluation);
   if constexpr (requires { Backend::Session::memory(RankNeeds{}); }) sum += Backend::Session::memory(rank_needs(training, evaluation));
   return sum;
 }

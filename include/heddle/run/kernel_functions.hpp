@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Functions of kernels as pointers, for tensors of one memory: what an executor runs, whatever the model is.
-// Sees: graph/loss, run/arithmetic, seams/concepts.  Does not see: policies, threads, any backend.
+// Sees: graph/loss, plan/program, run/arithmetic, seams/concepts.  Does not see: policies, threads, any backend.
 // In: nothing.  Out: LeafKernels, KernelTable.
 #pragma once
 
 #include <cstdint>
 
 #include "heddle/graph/loss.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/arithmetic.hpp"
 #include "heddle/seams/concepts.hpp"
 
 namespace heddle::run_room {
+
+/// As what a plan keeps values; float32 where there is none.
+[[nodiscard]] constexpr ElementType values_kept_by(const Program& p) { return p.graph == nullptr ? ElementType::float32 : p.graph->values; }
 
 /// The 2 functions of one traced leaf, its forward and its backward; and of one in phases a function for each of them.
 template <class Space> struct LeafKernelsIn {
@@ -24,6 +28,7 @@ template <class Space> struct LeafKernelsIn {
   void (*forward_in_tail)(const TailIn<Space>&, std::int64_t begin, std::int64_t end) = nullptr;
   void (*backward_in_tail)(const TailIn<Space>&, std::int64_t begin, std::int64_t end) = nullptr;
   void (*forward_of_sum)(const ForwardCallIn<Space>&, const AddendsIn<Space>&) = nullptr;
+  bool takes_bfloat16 = false;  // forward and backward are given values in bfloat16, and parameters rounded to it
 };
 using LeafKernels = LeafKernelsIn<HostMemory>;
 
@@ -43,6 +48,7 @@ template <> struct KernelTableIn<HostMemory> {
   std::int64_t workspace_bytes = 0;
   Arithmetic arithmetic = arithmetic_in<FloatArithmetic>;
   std::uint64_t functions = 0;  ///< of the names of loss and optimizer, which processes compare: a Program has neither
+  static constexpr bool loss_takes_bfloat16 = false;
 
   [[nodiscard]] const KernelTableIn& on_host() const { return *this; }
 };
@@ -59,6 +65,7 @@ template <class Space> struct KernelTableIn {
   void (*step)(const void* constants, const StepCallIn<Space>&) = nullptr;
   std::int64_t workspace_bytes = 0;
   std::uint64_t functions = 0;
+  bool loss_takes_bfloat16 = false;  ///< loss and loss_terms are given outputs and gradients in bfloat16
   KernelTable reference{};
 
   [[nodiscard]] const KernelTable& on_host() const { return reference; }

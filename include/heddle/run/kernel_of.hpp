@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "heddle/core/bfloat16.hpp"
 #include "heddle/graph/trace.hpp"
 #include "heddle/seams/concepts.hpp"
 
@@ -99,7 +100,21 @@ concept TakesSum = std::same_as<typename KernelFor<L, Compute>::TakesSum, Kernel
   KernelFor<L, Compute>::forward_of_sum(call, sum);
 };
 
-/// The same of a loss: static constexpr Bytes scratch().
+/// A kernel that takes values in bfloat16 as they lie.
+template <class L, class Compute>
+concept TakesBFloat16 = std::same_as<typename KernelFor<L, Compute>::TakesBFloat16, KernelFor<L, Compute>> &&
+    requires(const ForwardCallIn<SpaceOf<Compute>>& forward, const BackwardCallIn<SpaceOf<Compute>>& backward) {
+  KernelFor<L, Compute>::template forward<BFloat16>(forward);
+  KernelFor<L, Compute>::template backward<BFloat16>(backward);
+};
+/// The same of a loss, whose kernel may have terms as well.
+template <class Loss, class Compute>
+concept LossTakesBFloat16 = std::same_as<typename LossKernelFor<Loss, Compute>::TakesBFloat16, LossKernelFor<Loss, Compute>> &&
+    requires(const LossCallIn<SpaceOf<Compute>>& call) {
+  LossKernelFor<Loss, Compute>::template sum<BFloat16>(call);
+};
+
+/// Memory for temporary values of the kernel of a loss: static constexpr Bytes scratch().
 template <class Loss, class Compute> [[nodiscard]] constexpr Bytes loss_scratch_of() {
   if constexpr (requires {
                   { LossKernelFor<Loss, Compute>::scratch() } -> std::same_as<Bytes>;

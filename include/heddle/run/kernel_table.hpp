@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "heddle/core/bfloat16.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/losses/several_losses.hpp"
 #include "heddle/graph/trace.hpp"
@@ -159,8 +160,9 @@ template <class Model, class Compute, bool Split> struct CheckedKernels {
   }();
 };
 
-/// Walks a model as the tracer does and notes the kernels of each leaf. Linear, ReLU and Linear give count 3.
-template <class Compute, int Leaves> struct KernelCollector {
+/// Walks a model as the tracer does and notes the kernels of each leaf for a plan that keeps values as `values`. Linear, ReLU and Linear give
+/// count 3.
+template <class Compute, int Leaves, ElementType values> struct KernelCollector {
   LeafKernelsIn<SpaceOf<Compute>> leaves[std::size_t{Leaves > 0 ? Leaves : 1}]{};
   int count = 0;
   const Graph* graph = nullptr;
@@ -190,7 +192,16 @@ template <class Compute, int Leaves> struct KernelCollector {
     leaves[count++] = kernels_of<L>();
   }
   template <class L> static constexpr LeafKernelsIn<SpaceOf<Compute>> kernels_of() {
-    LeafKernelsIn<SpaceOf<Compute>> all{&KernelFor<L, Compute>::forward, &KernelFor<L, Compute>::backward};
+    LeafKernelsIn<SpaceOf<Compute>> all;
+    if constexpr (TakesBFloat16<L, Compute>) {
+      using Value = std::conditional_t<values == ElementType::bfloat16, BFloat16, float>;
+      all.forward = &KernelFor<L, Compute>::template forward<Value>;
+      all.backward = &KernelFor<L, Compute>::template backward<Value>;
+      all.takes_bfloat16 = values == ElementType::bfloat16;
+    } else {
+      all.forward = &KernelFor<L, Compute>::forward;
+      all.backward = &KernelFor<L, Compute>::backward;
+    }
     if constexpr (forward_phases_of<L, Compute>() > 1) all.forward_phases = KernelFor<L, Compute>::forward_phases;
     if constexpr (backward_phases_of<L, Compute>() > 1) all.backward_phases = KernelFor<L, Compute>::backward_phases;
     if constexpr (TakesTail<L, Compute>) {
@@ -201,35 +212,48 @@ template <class Compute, int Leaves> struct KernelCollector {
       all.forward_in_tail = &KernelFor<L, Compute>::forward_in_tail;
       all.backward_in_tail = &KernelFor<L, Compute>::backward_in_tail;
     }
-    if constexpr (TakesSum<L, Compute>) all.forward_of_sum = &KernelFor<L, Compute>::forward_of_sum;
+    if constexpr (TakesSum<L, Compute> && !(TakesBFloat16<L, Compute> && values == ElementType::bfloat16))  // its sums are of floats
+      all.forward_of_sum = &KernelFor<L, Compute>::forward_of_sum;
     return all;
   }
 };
 
 /// Owns the kernels of all leaves of a model, as a constant: 3 pairs of functions for Linear, ReLU, Linear<10, 4>.
-template <class Model, class Compute> struct ModelKernels {
+template <class Model, class Compute, ElementType values = ElementType::float32> struct ModelKernels {
   static constexpr auto collected = [] {
-    KernelCollector<Compute, Traced<Model>::counted.leaves> collector;
+    KernelCollector<Compute, Traced<Model>::counted.leaves, values> collector;
     collector.graph = &Traced<Model>::graph;
     collector.template layer<Model>(0);
     return collector;
   }();
 };
 
-/// Of a plan that is refused none: its model may have layers without kernels. `Reference` is a Compute of the host.
-template <class Model, class Loss, class Optimizer, class Compute, bool Sound = true, class Reference = Compute>
+/// Kernels of a loss for a plan that keeps values as `values`.
+template <class Loss, class Compute, ElementType values> void note_loss(KernelTableIn<SpaceOf<Compute>>& table) {
+  if constexpr (values == ElementType::bfloat16 && LossTakesBFloat16<Loss, Compute>) {
+    table.loss = &LossKernelFor<Loss, Compute>::template sum<BFloat16>;
+    if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernelFor<Loss, Compute>::template terms<BFloat16>;
+    table.loss_takes_bfloat16 = true;
+  } else {
+    table.loss = &LossKernelFor<Loss, Compute>::sum;
+    if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernelFor<Loss, Compute>::terms;
+  }
+}
+
+/// Of a plan that is refused none: its model may have layers without kernels. `Reference` is a Compute of the host. Kernels are those for values of
+/// the type that the plan keeps them in.
+template <class Model, class Loss, class Optimizer, class Compute, bool Sound = true, class Reference = Compute,
+          ElementType values = ElementType::float32>
 [[nodiscard]] KernelTableIn<SpaceOf<Compute>> kernel_table() {
   constexpr bool on_host = std::is_same_v<SpaceOf<Compute>, HostMemory>;
   KernelTableIn<SpaceOf<Compute>> table;
   if constexpr (Sound) {
-    table.leaves = ModelKernels<Model, Compute>::collected.leaves;
-    if constexpr (CheckedLoss<Loss, Compute>::found.ok()) {
-      table.loss = &LossKernelFor<Loss, Compute>::sum;
-      if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernelFor<Loss, Compute>::terms;
-    }
+    using Kernels = ModelKernels<Model, Compute, values>;
+    table.leaves = Kernels::collected.leaves;
+    if constexpr (CheckedLoss<Loss, Compute>::found.ok()) note_loss<Loss, Compute, values>(table);
     table.targets = target_ranges_of<Loss>(Traced<Model>::graph.output());
     table.states = Optimizer::states;
-    table.workspace_bytes = std::max(Compute::workspace + ModelKernels<Model, Compute>::collected.scratch, loss_scratch_of<Loss, Compute>()).value;
+    table.workspace_bytes = std::max(Compute::workspace + Kernels::collected.scratch, loss_scratch_of<Loss, Compute>()).value;
     table.functions = Fnv{}.add_text(type_name<Loss>().view()).add_text(type_name<Optimizer>().view()).value();
     if constexpr (on_host) {
       if constexpr (CheckedLoss<Loss, Compute>::found.ok())

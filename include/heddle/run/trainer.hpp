@@ -115,7 +115,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
                PlanToTrain<KernelTableIn<SpaceOf<typename Backend::Compute>>>{
                    ThePlan::training, ThePlan::evaluation, Request::graph, Request::target_features,
                    kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok(),
-                                ReferenceOf<Backend>>()},
+                                ReferenceOf<Backend>, values_kept_by(ThePlan::training)>()},
                options, seed, how) {
     state_->ranks.make(seed);
   } catch (const std::bad_alloc&) {

@@ -47,6 +47,7 @@ static_assert(std::size(group_axes) <= RankNeeds::most_groups);
 struct TransportNeeds : RankNeeds {
   std::vector<std::vector<int>> groups;
   std::int64_t rows = 0;      ///< of a step: what products on cards choose their algorithms for
+  bool tf32 = false;          ///< whether cards may round the factors of products
   AddElements add = nullptr;  ///< how sums add; a pairing whose elements are no floats says it
   // What ranks that are processes compare before the first step:
   std::uint64_t program = 0;  ///< program_hash of both Programs

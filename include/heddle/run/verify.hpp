@@ -220,12 +220,20 @@ template <class ThePlan, class Backend, class Target, class Input>
   return found;
 }
 
+/// The tolerance that verify has where none is given; a backend that rounds says its own.
+template <class Backend> [[nodiscard]] constexpr double verified_within() {
+  if constexpr (requires { Backend::verified_within; })
+    return Backend::verified_within;
+  else
+    return 1e-4;
+}
+
 /// verify<MyPlan, CpuThreads>(batch) holds one step of a plan against one device with the reference kernels, as verify_sound says.
 ///
 /// Errors  what the trainers throw; R06 a tensor that differs, as the text of the result; B12, L06, L09, L11, D12, D33 at build
 /// Tested  run/verify_test, equivalence/verify_mpi_test
 template <class ThePlan, class Backend = void, class Target, class Input>
-[[nodiscard]] Verification verify(const Examples<Target, Input>& batch, Seed seed = Seed{1}, double tolerance = 1e-4) {
+[[nodiscard]] Verification verify(const Examples<Target, Input>& batch, Seed seed = Seed{1}, double tolerance = verified_within<Backend>()) {
   using Asked = AskedToVerify<ThePlan, Backend, Target, Input>;
   heard(static_cast<fired<Asked>*>(nullptr));
   if constexpr (Asked::found.ok())

@@ -1,34 +1,44 @@
 // SPDX-License-Identifier: MIT
-// Room: run. Float32 copies of what an entry reads and writes, where a plan keeps values as bfloat16: kernels of the host compute with floats.
-// Sees: graph, plan/program, run/arena.  Does not see: policies, threads, transports, any backend.
+// Room: run. Float32 copies of what an entry reads and writes, where a plan keeps values as bfloat16 and its kernel computes with floats.
+// Sees: graph, plan/program, run/arena, run/kernel_functions.  Does not see: policies, threads, transports, any backend.
 // In: tensors where they lie.  Out: floats, and rounded tensors once the entry has run.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "heddle/core/bfloat16.hpp"
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/arena.hpp"
+#include "heddle/run/kernel_functions.hpp"
 
 namespace heddle::run_room {
 
 [[nodiscard]] constexpr bool keeps_bfloat16(const Program& p) { return p.graph->values == ElementType::bfloat16; }
 
 /// The most that one entry has wide: parameters of a layer, what it takes and gives and the gradients of both for the rows of a grain; or the terms
-/// of a sum over ranks, and its own part of it. Of a plan without Mixed nothing.
+/// of a sum over ranks, and its own part of it. Of a layer whose kernel takes bfloat16 only its parameters, rounded; in another memory than the
+/// host's nothing of sums within a rank, and of outputs only what a loss reads that takes none. Of a plan without Mixed nothing.
 ///
 /// Tested  run/wide_tensors_test, equivalence/mixed_test
-[[nodiscard]] constexpr Bytes wide_bytes(const Program& p) {
+template <class Space = HostMemory>
+[[nodiscard]] constexpr Bytes wide_bytes(const Program& p, const LeafKernelsIn<Space>* leaves = nullptr, bool takes_outputs = false) {
   if (!keeps_bfloat16(p)) return Bytes{0};
   std::int64_t most = 0;
   const auto row = [&](std::int64_t elements) { return rounded_up(p.batch.grain_rows * elements, line_elements); };
   for (int n = 0; n < p.graph->node_count; ++n) {
     const Leaf& leaf = p.graph->leaf(n);
+    const bool takes = leaves != nullptr && leaves[p.graph->nodes[n].leaf].takes_bfloat16, is_last = n + 1 == p.graph->node_count;
     std::int64_t floats = 2 * (row(leaf.in.elements()) + row(leaf.out.elements()) + row(leaf.operands == 2 ? leaf.other.elements() : 0));
-    for (int k = 0; k < leaf.parameter_count; ++k) floats += rounded_up(leaf.parameters[k].shape.elements(), line_elements);
-    most = std::max({most, floats, 3 * row(p.graph->spec(n + 1).elements())});
+    if (takes) floats = 0;
+    for (int k = 0; k < leaf.parameter_count; ++k) {
+      const std::int64_t elements = leaf.parameters[k].shape.elements();
+      floats += rounded_up(takes ? (elements + 1) / 2 : elements, line_elements);
+    }
+    if (std::is_same_v<Space, HostMemory> || (is_last && !takes_outputs)) floats = std::max(floats, 3 * row(p.graph->spec(n + 1).elements()));
+    most = std::max(most, floats);
   }
   for (int i = 0; i < p.collective_count; ++i)
     if (const Collective& c = p.collectives[i]; c.widens()) most = std::max(most, 2 * c.elements);
@@ -50,7 +60,8 @@ inline void round(float* lies, const float* from, std::int64_t elements) {
 /// Tested  run/wide_tensors_test
 template <class Work> class WideTensors {
  public:
-  WideTensors(const Program& p, Work& work) : work_(work), room_(work.room(wide_bytes(p).value)), on_(keeps_bfloat16(p)) {}
+  WideTensors(const Program& p, Work& work) : WideTensors(p, work, wide_bytes(p)) {}
+  WideTensors(const Program& p, Work& work, Bytes room) : work_(work), room_(work.room(room.value)), on_(keeps_bfloat16(p)) {}
 
   [[nodiscard]] bool on() const { return on_; }
   /// Forgets all copies but the first `keep` floats.
@@ -85,6 +96,13 @@ template <class Work> class WideTensors {
     if (!on_ || floats == nullptr) return floats;
     float* const to = take(elements);
     work_.round_floats(to, floats, elements);
+    return to;
+  }
+  /// The same for a kernel that takes bfloat16.
+  [[nodiscard]] const float* rounded_parameter(const float* floats, std::int64_t elements) {
+    if (floats == nullptr) return floats;
+    float* const to = take((elements + 1) / 2);
+    work_.round(to, floats, elements);
     return to;
   }
   void put_back() {

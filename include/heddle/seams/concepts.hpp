@@ -159,6 +159,13 @@ template <class Call> void set_input(Call& call, const float* lies) {
 ///   using TakesTail = Kernel;   static void forward_with_tail(const ForwardCall&, const Tail&), backward_with_tail(const BackwardCall&, const Tail&)
 ///   using RunsInTail = Kernel;  static void forward_in_tail(const Tail&, begin, end), backward_in_tail alike: elements of an elementwise layer
 ///   using TakesSum = Kernel;    static void forward_of_sum(const ForwardCall&, const Addends&)
+///
+/// A kernel for another memory than the host's is given float32 copies where a plan keeps values as bfloat16, and what it makes is rounded, unless it
+/// says that it takes values as they lie. Its functions are templates then, and those of bfloat16 are compiled for plans with Mixed alone:
+///   using TakesBFloat16 = Kernel;   template <class Value = float> static void forward(const ForwardCall&), backward(const BackwardCall&)
+/// Where Value is BFloat16, so is what these pointers of a call point at: input, second, output, output_gradient, input_gradient, and parameters but
+/// for those that are tracked. Of parameters the call has rounded copies. Statistics, gradients of parameters and the workspace have the types that
+/// they have in float32. What such a kernel makes is what it makes of the same values as floats, rounded once.
 }  // namespace heddle::seams_room
 namespace heddle {
 template <class L, class Compute> struct Kernel;
@@ -210,8 +217,9 @@ using LossCall = LossCallIn<HostMemory>;
 
 /// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows). For tensors in
 /// another memory it is   static void sum(const LossCallIn<Space>&);   which queues that the sum is written to call.loss. As one of
-/// several losses it is called for one row at a time, which lies where it does in the output: output and gradient are aligned as floats.
-/// That of a SplitLossDescription also has   static void terms(const LossCall&);   what it leaves in gradient is there when sum is called.
+/// several losses it is called for one row at a time, which lies where it does in the output: output and gradient are aligned as floats. One that
+/// says using TakesBFloat16 = LossKernel has   template <class Value = float>   before sum, and terms: output and gradient are of that type. That of
+/// a SplitLossDescription also has   static void terms(const LossCall&);   what it leaves in gradient is there when sum is called.
 }  // namespace heddle::seams_room
 namespace heddle {
 template <class Loss, class Compute> struct LossKernel;

@@ -39,15 +39,6 @@ struct DrawLine {
     if (i < line.n) to[i] = line.scale * from[i] + line.by;
   }
 };
-/// to = how many a thread takes.
-template <int each> struct SayEach {
-  static constexpr const char* name = "SayEach";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, float* to) const {
-    const std::int64_t first = first_of_thread<each>(b);
-    for (std::int64_t i = first; i < n && i < first + each; ++i) to[i] = each;
-  }
-};
 
 }  // namespace
 
@@ -71,18 +62,7 @@ TEST_CASE("nothing is launched for 0 blocks") {
   const OneCard card;
   const long calls = cuda_emulator::calls();
   launch<DrawLine>(card.stream(), extents_of(0), Line{}, static_cast<const float*>(nullptr), static_cast<float*>(nullptr));
-  launch_in_runs<SayEach>(card.stream(), true, 0, static_cast<float*>(nullptr));
   CHECK(cuda_emulator::calls() == calls);
-}
-
-TEST_CASE("runs of whole packs have a thread for each pack, others one for each element") {
-  const Card emulated;
-  const OneCard card;
-  const auto to = OneCard::unset(96);
-  launch_in_runs<SayEach>(card.stream(), true, 96, to.get());
-  CHECK(card.down(to, 96) == std::vector<float>(96, 4.0F));
-  launch_in_runs<SayEach>(card.stream(), false, 96, to.get());
-  CHECK(card.down(to, 96) == std::vector<float>(96, 1.0F));
 }
 
 TEST_CASE("a launch that fails is R36 with the name of the kernel, and the next one is not disturbed") {

@@ -37,13 +37,11 @@ TEST_CASE("vectors of any length are shared by a warp, by a block, or read in ti
   CHECK(against_loops::off<RMSNorm<9001>>(Shape{9001}, 2) == "");
 }
 
-TEST_CASE("more vectors than there are rows of sums: a warp or a block has several of them") {
+TEST_CASE("vectors that several blocks share for the gradients of parameters, in the bytes that a kernel says") {
   const Card card;
-  CHECK(CudaNorm<true>::most_rows_of_sums(8) == 256);
   CHECK(against_loops::off<LayerNorm<8>>(Shape{8}, 256 * warps_of_a_block + 100) == "");
-  CHECK(CudaNorm<true>::most_rows_of_sums(40000) == 32);
   CHECK(against_loops::off<RMSNorm<40000>>(Shape{40000}, 34) == "");
-  CHECK(CudaNorm<true>::scratch(LayerNorm<768>::describe(Spec{Shape{5, 768}})).value == 256 * 768 * 2 * 4);
+  CHECK(Kernel<LayerNorm<768>, CudaCompute>::scratch(LayerNorm<768>::describe(Spec{Shape{5, 768}})).value == 32 * 768 * 4);
 }
 
 TEST_CASE("a large mean costs no precision: the variance is that of the differences") {

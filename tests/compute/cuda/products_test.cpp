@@ -367,3 +367,48 @@ TEST_CASE("TF32 is asked of cuBLASLt where it is chosen") {
   CHECK(std::abs(static_cast<double>(made[0]) - sum) <= 8 * 0x1p-10);  // 10 bits behind the point of each factor
   CHECK(t.wrong() > 0);                                                // to the digits of float32
 }
+
+TEST_CASE(
+    "factors in bfloat16 make bfloat16, with a bias in it, or floats; each has a plan of its own, at addresses of any element, and TF32 rounds "
+    "none") {
+  const Card card;
+  const Stream stream = make_stream();
+  CudaProductOptions options = small;
+  options.tf32 = true;  // it is asked of float32 alone
+  CudaProducts products{stream.get(), options};
+  constexpr std::int64_t m = 7, n = 5, k = 33;
+  const Floats a{stream.get(), m * k, 1}, b{stream.get(), n * k, 2}, bias{stream.get(), n, 3}, sums{stream.get(), m * n, 4};
+  const auto halves = [&](const Floats& floats) {
+    CardMemory<BFloat16> there = card_memory<BFloat16>(floats.here.size() + 8, "a matrix");
+    std::vector<BFloat16> rounded;
+    for (const float x : floats.here) rounded.push_back(core_room::rounded(x));
+    check_cuda(cudaMemcpyAsync(there.get() + 1, rounded.data(), rounded.size() * sizeof(BFloat16), cudaMemcpyHostToDevice, stream.get()), "up");
+    wait_for(stream.get());
+    return there;
+  };
+  const auto x = halves(a), w = halves(b), added = halves(bias), y = halves(sums);
+  const ProductShape with_bias{.m = m, .n = n, .k = k, .b_transposed = true, .bias = true};
+  ProductShape alone = with_bias;
+  alone.bias = false;
+  products.run(with_bias, x.get() + 1, w.get() + 1, y.get() + 1, added.get() + 1);
+  products.run(alone, x.get() + 1, w.get() + 1, sums.get());
+  products.run(alone, a.get(), b.get(), sums.get(), nullptr, 0);  // of floats, times 0: it has another plan, and its factors another type
+  CHECK(products.plans() == 3);
+  products.run(alone, x.get() + 1, w.get() + 1, sums.get());
+  CHECK(products.plans() == 3);
+  std::vector<BFloat16> made(m * n);
+  check_cuda(cudaMemcpyAsync(made.data(), y.get() + 1, made.size() * sizeof(BFloat16), cudaMemcpyDeviceToHost, stream.get()), "down");
+  const std::vector<float> floats = sums.now();
+  const auto kept = [](const Floats& of, std::int64_t i) {
+    return static_cast<double>(core_room::widened(core_room::rounded(of.here[static_cast<std::size_t>(i)])));
+  };
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < k; ++l) sum += kept(a, i * k + l) * kept(b, j * k + l);
+      const auto at = static_cast<std::size_t>(i * n + j);
+      CHECK(std::abs(static_cast<double>(floats[at]) - sum) <= k * k * 0x1p-24);
+      const double rounded = sum + kept(bias, j);
+      CHECK(std::abs(static_cast<double>(core_room::widened(made[at])) - rounded) <= 0x1p-8 * std::abs(rounded) + k * k * 0x1p-24);
+    }
+}

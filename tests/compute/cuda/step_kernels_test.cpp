@@ -314,7 +314,7 @@ TEST_CASE("every bfloat16 is widened, and every sort of float rounded, to the bi
   const auto narrow = card.up(all);
   const auto wide = OneCard::unset(all.size());
   const auto n = static_cast<std::int64_t>(all.size());
-  launch_each<WidenAll>(card.stream(), n, static_cast<const BFloat16*>(narrow.get()), wide.get());
+  convert_all(card.stream(), n, static_cast<const BFloat16*>(narrow.get()), wide.get());
   CHECK(equal_bits(card.down(wide, all.size()), widened_all));
 
   const std::vector<float> numbers = floats_to_round();
@@ -328,8 +328,8 @@ TEST_CASE("every bfloat16 is widened, and every sort of float rounded, to the bi
   const auto to = OneCard::unset<BFloat16>(numbers.size());
   const auto as_floats = OneCard::unset(numbers.size());
   const auto count = static_cast<std::int64_t>(numbers.size());
-  launch_each<RoundAll>(card.stream(), count, static_cast<const float*>(from.get()), to.get());
-  launch_each<RoundFloats>(card.stream(), count, static_cast<const float*>(from.get()), as_floats.get());
+  convert_all(card.stream(), count, static_cast<const float*>(from.get()), to.get());
+  convert_all(card.stream(), count, static_cast<const float*>(from.get()), as_floats.get());
   CHECK(equal_bits(card.down(to, numbers.size()), rounded_numbers));
   CHECK(equal_bits(card.down(as_floats, numbers.size()), rounded_floats));
 }

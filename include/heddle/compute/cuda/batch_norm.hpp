@@ -26,11 +26,11 @@ enum class Origin : int { first_value, zero, mean_of_told };
 struct SumChannelMoments {
   static constexpr const char* name = "SumChannelMoments";
   static constexpr bool cooperative = true;
-  template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, Channels all, Origin origin, double all_values, const float* input, const float* told, double* shares) const {
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, Channels all, Origin origin, double all_values, const Value* input, const float* told, double* shares) const {
     const Team<true, B> team(b);
     const ShareOfChannel<B> own(b, all);
-    const float off = origin == Origin::first_value ? input[own.first()]
+    const float off = origin == Origin::first_value ? as_float(input[own.first()])
                       : origin == Origin::zero      ? 0.0F
                                                     : static_cast<float>(static_cast<double>(told[own.channel()]) / all_values);
     TwoSums sums;
@@ -63,9 +63,9 @@ struct TellChannels {
 struct NormaliseChannels {
   static constexpr const char* name = "NormaliseChannels";
   static constexpr bool cooperative = true;
-  template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, Channels all, Moments from, double count, float epsilon, const float* input, const float* weight,
-                                const float* bias, const float* means, const float* variances, const double* shares, float* output,
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, Channels all, Moments from, double count, float epsilon, const Value* input, const Value* weight,
+                                const Value* bias, const float* means, const float* variances, const double* shares, Value* output,
                                 float* statistics) const {
     const Team<true, B> team(b);
     const ShareOfChannel<B> own(b, all);
@@ -74,7 +74,7 @@ struct NormaliseChannels {
     if (from == Moments::of_grain) {
       const TwoSums sums = TwoSums::of(b, team, shares, c, all.shares);
       const double off = sums.first / count, spread = (sums.second - sums.first * off) / count;
-      mean = static_cast<float>(static_cast<double>(input[own.first()]) + off);
+      mean = static_cast<float>(static_cast<double>(as_float(input[own.first()])) + off);
       variance = static_cast<float>(spread < 0 ? 0 : spread);
     } else if (from == Moments::told) {
       mean = static_cast<float>(static_cast<double>(means[c]) / count);
@@ -84,7 +84,7 @@ struct NormaliseChannels {
       mean = means[at];
       variance = variances[at];
     }
-    const float inverse = 1.0F / std::sqrt(variance + epsilon), w = weight[c], add = bias[c];
+    const float inverse = 1.0F / std::sqrt(variance + epsilon), w = as_float(weight[c]), add = as_float(bias[c]);
     own.each([&](std::int64_t at, int width) {
       Pack<float> x = own.of(input, at, width);
       for (float& value : x.values) value = (value - mean) * inverse * w + add;
@@ -102,8 +102,8 @@ struct NormaliseChannels {
 struct SumChannelGradients {
   static constexpr const char* name = "SumChannelGradients";
   static constexpr bool cooperative = true;
-  template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, Channels all, float epsilon, const float* input, const float* output_gradient, const float* statistics,
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, Channels all, float epsilon, const Value* input, const Value* output_gradient, const float* statistics,
                                 double* shares) const {
     const Team<true, B> team(b);
     const ShareOfChannel<B> own(b, all);
@@ -156,9 +156,9 @@ struct PutChannelSums {
 struct PullBackChannels {
   static constexpr const char* name = "PullBackChannels";
   static constexpr bool cooperative = true;
-  template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, Channels all, bool trains, double share, float epsilon, const float* input, const float* output_gradient,
-                                const float* weight, const float* statistics, const double* shares, const float* told, float* input_gradient) const {
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, Channels all, bool trains, double share, float epsilon, const Value* input, const Value* output_gradient,
+                                const Value* weight, const float* statistics, const double* shares, const float* told, Value* input_gradient) const {
     const Team<true, B> team(b);
     const ShareOfChannel<B> own(b, all);
     const std::int64_t c = own.channel();
@@ -172,7 +172,7 @@ struct PullBackChannels {
       level = static_cast<float>(sums.second);
     }
     const auto each = static_cast<float>(share);
-    const float mean = statistics[2 * c], inverse = 1.0F / std::sqrt(statistics[2 * c + 1] + epsilon), factor = weight[c] * inverse;
+    const float mean = statistics[2 * c], inverse = 1.0F / std::sqrt(statistics[2 * c + 1] + epsilon), factor = as_float(weight[c]) * inverse;
     own.each([&](std::int64_t at, int width) {
       Pack<float> dy = own.of(output_gradient, at, width);
       if (trains) {
@@ -195,31 +195,33 @@ template <class L> struct CudaBatchNormOf {
   static constexpr bool backward_in_parts = true;
   static constexpr Bytes scratch(const Leaf& leaf) { return Channels::scratch(leaf); }
 
-  static void forward(const ForwardCallIn<CudaMemory>& call) {
-    if (!call.context.trains) return normalise(call, Moments::running, call.parameters[2], call.parameters[3], 0, call.statistics);
-    sum_moments(call, Origin::first_value, 0);
-    normalise(call, Moments::of_grain, nullptr, nullptr, Channels(*call.leaf, call.rows).count(), call.statistics);
+  template <class Value = float> static void forward(const ForwardCallIn<CudaMemory>& call) {
+    if (!call.context.trains) return normalise<Value>(call, Moments::running, call.parameters[2], call.parameters[3], 0, call.statistics);
+    sum_moments<Value>(call, Origin::first_value, 0);
+    normalise<Value>(call, Moments::of_grain, nullptr, nullptr, Channels(*call.leaf, call.rows).count(), call.statistics);
   }
-  static void backward(const BackwardCallIn<CudaMemory>& call) {
+  template <class Value = float> static void backward(const BackwardCallIn<CudaMemory>& call) {
     const Channels all(*call.leaf, call.rows);
-    sum_gradients(call, all.count());
-    if (call.input_gradient != nullptr) pull_back(call, 1 / all.count(), nullptr);
+    sum_gradients<Value>(call, all.count());
+    if (call.input_gradient != nullptr) pull_back<Value>(call, 1 / all.count(), nullptr);
   }
 
  protected:
-  static void sum_moments(const ForwardCallIn<CudaMemory>& call, Origin origin, double all_values) {
+  template <class Value> static void sum_moments(const ForwardCallIn<CudaMemory>& call, Origin origin, double all_values) {
     const Channels all(*call.leaf, call.rows);
-    launch<SumChannelMoments>(call.space.queue->stream, all.extents(), all, origin, all_values, call.input,
+    launch<SumChannelMoments>(call.space.queue->stream, all.extents(), all, origin, all_values, values_at<Value>(call.input),
                               origin == Origin::mean_of_told ? call.told[0] : nullptr, static_cast<double*>(call.workspace));
   }
+  template <class Value>
   static void normalise(const ForwardCallIn<CudaMemory>& call, Moments from, const float* means, const float* variances, double count,
                         float* statistics) {
     const Channels all(*call.leaf, call.rows);
-    launch<NormaliseChannels>(call.space.queue->stream, all.extents(), all, from, count, L::epsilon, call.input, call.parameters[0],
-                              call.parameters[1], means, variances, static_cast<const double*>(call.workspace), call.output, statistics);
+    launch<NormaliseChannels>(call.space.queue->stream, all.extents(), all, from, count, L::epsilon, values_at<Value>(call.input),
+                              values_at<Value>(call.parameters[0]), values_at<Value>(call.parameters[1]), means, variances,
+                              static_cast<const double*>(call.workspace), values_at<Value>(call.output), statistics);
   }
   /// Both sums of each channel, and what they are needed for beside the gradient of the input.
-  static void sum_gradients(const BackwardCallIn<CudaMemory>& call, double together) {
+  template <class Value> static void sum_gradients(const BackwardCallIn<CudaMemory>& call, double together) {
     const Channels all(*call.leaf, call.rows);
     float* const* const to = call.parameter_gradients;
     if (all.rows == 0) {
@@ -230,16 +232,18 @@ template <class L> struct CudaBatchNormOf {
     const bool puts = to != nullptr || call.tells != nullptr;
     if (!puts && !call.context.trains) return;
     auto* const shares = static_cast<double*>(call.workspace);
-    launch<SumChannelGradients>(call.space.queue->stream, all.extents(), all, L::epsilon, call.input, call.output_gradient, call.statistics, shares);
+    launch<SumChannelGradients>(call.space.queue->stream, all.extents(), all, L::epsilon, values_at<Value>(call.input),
+                                values_at<Value>(call.output_gradient), call.statistics, shares);
     if (!puts) return;
     launch<PutChannelSums>(call.space.queue->stream, all.a_warp_each(), all.shares, call.context.trains ? all.count() : 0, together,
                            static_cast<const double*>(shares), call.statistics, to == nullptr ? nullptr : to[0], to == nullptr ? nullptr : to[1],
                            to == nullptr ? nullptr : to[2], to == nullptr ? nullptr : to[3], call.add, call.tells);
   }
-  static void pull_back(const BackwardCallIn<CudaMemory>& call, double share, const float* told) {
+  template <class Value> static void pull_back(const BackwardCallIn<CudaMemory>& call, double share, const float* told) {
     const Channels all(*call.leaf, call.rows);
-    launch<PullBackChannels>(call.space.queue->stream, all.extents(), all, call.context.trains, share, L::epsilon, call.input, call.output_gradient,
-                             call.parameters[0], call.statistics, static_cast<const double*>(call.workspace), told, call.input_gradient);
+    launch<PullBackChannels>(call.space.queue->stream, all.extents(), all, call.context.trains, share, L::epsilon, values_at<Value>(call.input),
+                             values_at<Value>(call.output_gradient), values_at<Value>(call.parameters[0]), call.statistics,
+                             static_cast<const double*>(call.workspace), told, values_at<Value>(call.input_gradient));
   }
 };
 
@@ -250,12 +254,12 @@ template <class L> struct CudaSynchronisedBatchNormOf : CudaBatchNormOf<L> {
   static void squares(const ForwardCallIn<CudaMemory>& call) { tell(call, Origin::mean_of_told); }
   static void normalise(const ForwardCallIn<CudaMemory>& call) {
     if (call.told == nullptr)
-      Whole::normalise(call, Moments::left, call.statistics, call.statistics + 1, 0, nullptr);
+      Whole::template normalise<float>(call, Moments::left, call.statistics, call.statistics + 1, 0, nullptr);
     else
-      Whole::normalise(call, Moments::told, call.told[0], call.told[1], all_values(call), call.statistics);
+      Whole::template normalise<float>(call, Moments::told, call.told[0], call.told[1], all_values(call), call.statistics);
   }
-  static void gradient_sums(const BackwardCallIn<CudaMemory>& call) { Whole::sum_gradients(call, all_values(call)); }
-  static void pull_back(const BackwardCallIn<CudaMemory>& call) { Whole::pull_back(call, 1 / all_values(call), call.told[0]); }
+  static void gradient_sums(const BackwardCallIn<CudaMemory>& call) { Whole::template sum_gradients<float>(call, all_values(call)); }
+  static void pull_back(const BackwardCallIn<CudaMemory>& call) { Whole::template pull_back<float>(call, 1 / all_values(call), call.told[0]); }
 
   static constexpr ForwardPhaseIn<CudaMemory> forward_phases[3] = {&CudaSynchronisedBatchNormOf::sums, &CudaSynchronisedBatchNormOf::squares,
                                                                    &CudaSynchronisedBatchNormOf::normalise};
@@ -269,7 +273,7 @@ template <class L> struct CudaSynchronisedBatchNormOf : CudaBatchNormOf<L> {
   static void tell(const ForwardCallIn<CudaMemory>& call, Origin origin) {
     const Channels all(*call.leaf, call.rows);
     if (all.rows == 0) return CudaCompute::zero(call.space, call.tells, all.channels);
-    Whole::sum_moments(call, origin, all_values(call));
+    Whole::template sum_moments<float>(call, origin, all_values(call));
     launch<TellChannels>(call.space.queue->stream, all.a_warp_each(), all.shares, origin == Origin::mean_of_told,
                          static_cast<const double*>(call.workspace), call.tells);
   }
@@ -285,7 +289,9 @@ namespace heddle {
 /// Errors  R36; rows may be 0
 /// Tested  compute/cuda/batch_norm_test
 template <std::int64_t Channels, class... Options, std::derived_from<compute_room::CudaCompute> C>
-struct Kernel<graph_room::BatchNorm2d<Channels, Options...>, C> : compute_room::CudaBatchNormOf<graph_room::BatchNorm2d<Channels, Options...>> {};
+struct Kernel<graph_room::BatchNorm2d<Channels, Options...>, C> : compute_room::CudaBatchNormOf<graph_room::BatchNorm2d<Channels, Options...>> {
+  using TakesBFloat16 = Kernel;
+};
 template <std::int64_t Channels, class... Options, std::derived_from<compute_room::CudaCompute> C>
 requires graph_room::BatchNorm2d<Channels, Options...>::synchronised struct Kernel<graph_room::BatchNorm2d<Channels, Options...>, C>
     : compute_room::CudaSynchronisedBatchNormOf<graph_room::BatchNorm2d<Channels, Options...>> {

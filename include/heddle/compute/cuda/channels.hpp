@@ -63,14 +63,14 @@ template <BlockOfThreads B> class ShareOfChannel {
   template <class Visit> HEDDLE_DEVICE void each_row(Visit visit) const {
     for (std::int64_t row = own(); row < all_.rows; row += step()) visit(row);
   }
-  [[nodiscard]] HEDDLE_DEVICE static Pack<float> of(const float* from, std::int64_t at, int width) {
-    return width == 1 ? Pack<float>{{from[at], 0, 0, 0}} : load_pack(from + at);
+  template <class Value> [[nodiscard]] HEDDLE_DEVICE static Pack<float> of(const Value* from, std::int64_t at, int width) {
+    return width == 1 ? Pack<float>{{as_float(from[at]), 0, 0, 0}} : load_four(from + at);
   }
-  HEDDLE_DEVICE static void put(const Pack<float>& made, float* to, std::int64_t at, int width) {
+  template <class Value> HEDDLE_DEVICE static void put(const Pack<float>& made, Value* to, std::int64_t at, int width) {
     if (width == 1)
-      to[at] = made.values[0];
+      to[at] = as_value<Value>(made.values[0]);
     else
-      store_pack(to + at, made);
+      store_four(to + at, made);
   }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Sums over rows on a card, as the gradients of vectors that were added to every row: of columns, and of channels of images.
 // Sees: compute/cuda.  Does not see: layers, policies, programs.
-// In: a matrix (rows, columns), or images (rows, channels, places).  Out: column_sums, channel_sums, column_sums_scratch.
+// In: a matrix (rows, columns), or images (rows, channels, places).  Out: column_sums, sums_of_terms, channel_sums, column_sums_scratch.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "heddle/compute/cuda/block.hpp"
 #include "heddle/compute/cuda/divisor.hpp"
 #include "heddle/compute/cuda/launch.hpp"
+#include "heddle/compute/cuda/values.hpp"
 #include "heddle/core/units.hpp"
 
 namespace heddle::compute_room {
@@ -39,26 +40,29 @@ struct SumExtents {
   return Bytes{most_sum_shares * columns * static_cast<std::int64_t>(sizeof(float))};
 }
 
-/// target (shares, columns) = sums of the rows that each share has, every share-th of those that a block reads at once.
-template <int Width> struct SumColumns {
+/// What is summed: the elements of a matrix. Of another kernel's gradients it is what they are made of, element by element.
+struct PlainTerms {
+  template <int Width, class Value> [[nodiscard]] HEDDLE_DEVICE static NumbersOfThread<Width> of(std::int64_t, std::int64_t at, const Value* source) {
+    NumbersOfThread<Width> read;
+    read.load(source + at);
+    return read;
+  }
+};
+/// target (shares, columns) = sums of the rows that each share has, every share-th of those that a block reads at once. `from` are the arrays that
+/// Terms::of(row, element, arrays...) reads.
+template <class Terms, int Width> struct SumColumns {
   static constexpr const char* name = "SumColumns";
   static constexpr bool cooperative = true;
-  template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t rows, std::int64_t columns, int lanes, int tiles, const float* source, float* target,
-                                bool add) const {
+  template <BlockOfThreads B, class... From>
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t rows, std::int64_t columns, int lanes, int tiles, float* target, bool add, From... from) const {
     const int workers = b.threads() / lanes, worker = b.thread() / lanes;
     const std::int64_t tile = b.index() % tiles, share = b.index() / tiles, shares = b.blocks() / tiles;
     const std::int64_t column = (tile * lanes + b.thread() % lanes) * Width;
     float sums[Width] = {};
     if (column < columns)
       for (std::int64_t r = share * workers + worker; r < rows; r += shares * workers) {
-        const float* const from = source + r * columns + column;
-        if constexpr (Width == Pack<float>::count) {
-          const Pack<float> pack = load_pack(from);
-          for (int k = 0; k < Width; ++k) sums[k] += pack.values[k];
-        } else {
-          sums[0] += from[0];
-        }
+        const NumbersOfThread<Width> terms = Terms::template of<Width>(r, r * columns + column, from...);
+        for (int k = 0; k < Width; ++k) sums[k] += terms.values[k];
       }
     float* const all = b.template shared<float>(b.threads() * Width);
     for (int k = 0; k < Width; ++k) all[k * b.threads() + b.thread()] = sums[k];
@@ -115,22 +119,30 @@ void sum_shares(cudaStream_t stream, std::int64_t shares, std::int64_t columns, 
   launch<AddShares>(stream, extents_of(columns), static_cast<int>(shares), columns, static_cast<const float*>(made), target, add);
 }
 
-/// target (columns) = or += the sum over rows of source (rows, columns), which no rows make 0. `scratch` has column_sums_scratch(columns) bytes.
-///
-/// Law     the order of every sum depends on rows and columns alone
-/// Errors  R36
-/// Tested  compute/cuda/column_sums_test
-inline void column_sums(cudaStream_t stream, std::int64_t rows, std::int64_t columns, const float* source, float* target, bool add, void* scratch) {
-  constexpr int pack = Pack<float>::count;
-  const bool packs = columns % pack == 0 && reinterpret_cast<std::uintptr_t>(source) % alignof(Pack<float>) == 0;
+/// target (columns) = or += the sum over rows of Terms of arrays (rows, columns), which no rows make 0. `scratch` has column_sums_scratch(columns)
+/// bytes. `packs`: four elements beside each other can be read at once.
+template <class Terms, class... From>
+void sums_of_terms(cudaStream_t stream, std::int64_t rows, std::int64_t columns, bool packs, float* target, bool add, void* scratch, From... from) {
   const SumExtents e(rows, columns, packs);
   sum_shares(stream, e.shares, columns, target, add, scratch, [&](float* to, bool adds) {
     const Extents grid{e.tiles * e.shares, sum_threads, static_cast<std::size_t>(sum_threads * e.width) * sizeof(float)};
+    const int tiles = static_cast<int>(e.tiles);
     if (packs)
-      launch<SumColumns<pack>>(stream, grid, rows, columns, e.lanes, static_cast<int>(e.tiles), source, to, adds);
+      launch<SumColumns<Terms, Pack<float>::count>>(stream, grid, rows, columns, e.lanes, tiles, to, adds, from...);
     else
-      launch<SumColumns<1>>(stream, grid, rows, columns, e.lanes, static_cast<int>(e.tiles), source, to, adds);
+      launch<SumColumns<Terms, 1>>(stream, grid, rows, columns, e.lanes, tiles, to, adds, from...);
   });
+}
+/// target (columns) = or += the sum over rows of source (rows, columns).
+///
+/// Law     the order of every sum depends on rows and columns alone, so bfloat16 has the sums of the same floats
+/// Errors  R36
+/// Tested  compute/cuda/column_sums_test
+template <class Value>
+void column_sums(cudaStream_t stream, std::int64_t rows, std::int64_t columns, const Value* source, float* target, bool add, void* scratch) {
+  constexpr int pack = Pack<float>::count;
+  const bool packs = columns % pack == 0 && reinterpret_cast<std::uintptr_t>(source) % (pack * sizeof(Value)) == 0;
+  sums_of_terms<PlainTerms>(stream, rows, columns, packs, target, add, scratch, source);
 }
 
 /// target (channels) = or += the sum over rows and places of source (rows, channels, places): the gradient of the bias of images. 8 rows of 16

@@ -66,12 +66,12 @@ struct GradientOfPosition {
 /// Positions of whole classes: log(sum_j exp(x_j - m)) + m - x_target, gradient (softmax - one_hot) / total. A class number outside the classes makes
 /// the loss NaN, and the gradient of its position. Logits are read once for the loss and, beyond 8192, once more for the gradient, which may lie
 /// where they do: a thread writes what it alone reads.
-template <class Loss, class Way> struct CrossEntropyPositions {
+template <class Loss, class Value, class Way> struct CrossEntropyPositions {
   static constexpr const char* name = "CrossEntropyPositions";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, LossPlaces where, LossDivisor divisor, float factor, bool packed, std::int64_t vectors, const float* logits,
-                                const std::int32_t* targets, float* gradient, const float* class_weights, const CudaNumbers* numbers,
+  HEDDLE_DEVICE void operator()(B& b, LossPlaces where, LossDivisor divisor, float factor, bool packed, std::int64_t vectors, const Value* logits,
+                                const std::int32_t* targets, Value* gradient, const float* class_weights, const CudaNumbers* numbers,
                                 double* sums) const {
     const Team<Way::whole, B> team(b);
     const Places<Way> places(team, where.length, packed);
@@ -120,12 +120,12 @@ template <class Loss> inline constexpr std::int64_t floats_of_position = Loss::s
 
 /// Positions of one part of the classes, as cross_entropy_terms of Eigen: (largest logit m, sum_j exp(x_j - m), logit of the target or 0), and with
 /// smoothing the sum of m - x_j by the weights of the classes. The powers stay in gradient. A part of logits that are all -infinity has no share.
-template <class Loss, class Way> struct CrossEntropyTerms {
+template <class Loss, class Value, class Way> struct CrossEntropyTerms {
   static constexpr const char* name = "CrossEntropyTerms";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t classes, std::int64_t first, const float* logits,
-                                const std::int32_t* targets, float* gradient, const float* class_weights, float* terms) const {
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t classes, std::int64_t first, const Value* logits,
+                                const std::int32_t* targets, Value* gradient, const float* class_weights, float* terms) const {
     const Team<Way::whole, B> team(b);
     const Places<Way> places(team, classes, classes % Pack<float>::count == 0);
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
@@ -163,12 +163,12 @@ struct SumOfTerms {
 };
 
 /// Positions from the terms of all parts, which lie (rows, parts, positions); `gradient` holds the powers of the own part.
-template <class Loss, class Way> struct CrossEntropyOfTerms {
+template <class Loss, class Value, class Way> struct CrossEntropyOfTerms {
   static constexpr const char* name = "CrossEntropyOfTerms";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
   HEDDLE_DEVICE void operator()(B& b, LossDivisor divisor, std::int64_t vectors, std::int64_t positions, std::int64_t classes, int part, int parts,
-                                const std::int32_t* targets, const float* terms, float* gradient, const float* class_weights,
+                                const std::int32_t* targets, const float* terms, Value* gradient, const float* class_weights,
                                 const CudaNumbers* numbers, double* sums) const {
     const Team<Way::whole, B> team(b);
     const Places<Way> places(team, classes, classes % Pack<float>::count == 0);
@@ -176,7 +176,7 @@ template <class Loss, class Way> struct CrossEntropyOfTerms {
     const std::int64_t first = part * classes, all_classes = parts * classes, stride = positions * floats_of_position<Loss>;
     double loss = 0;
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
-      float* const to = gradient == nullptr ? nullptr : gradient + v * classes;
+      Value* const to = gradient == nullptr ? nullptr : gradient + v * classes;
       const std::int32_t target = targets[v];
       const bool counts = graph_room::counts_target<Loss>(target), known = is_class(target, all_classes);
       if (!counts || !known) {
@@ -237,9 +237,10 @@ template <class Loss, class Way> struct CrossEntropyOfTerms {
 template <class Loss> struct CudaCrossEntropy {
   static constexpr Bytes scratch() { return loss_scratch; }
 
-  static void sum(const LossCallIn<CudaMemory>& call) {
-    const std::int64_t blocks =
-        call.parts > 1 ? sum_of_terms(call) : sum_part(call, whole_output(call, call.positions), {.sums = static_cast<double*>(call.workspace)});
+  template <class Value = float> static void sum(const LossCallIn<CudaMemory>& call) {
+    const std::int64_t blocks = call.parts > 1
+                                    ? sum_of_terms<Value>(call)
+                                    : sum_part<Value>(call, whole_output(call, call.positions), {.sums = static_cast<double*>(call.workspace)});
     finish_loss(call, blocks, call.positions);
   }
   /// By what the mean of one of several losses divides.
@@ -247,38 +248,39 @@ template <class Loss> struct CudaCrossEntropy {
     return {static_cast<double>(place.positions * place.targets), number, true, weights_of(call) != nullptr};
   }
   /// Queues the sums of one of several losses, or of the one there is. Returns how many.
-  static std::int64_t sum_part(const LossCallIn<CudaMemory>& call, const PlaceOfLoss& place, const AskedOfLoss& asked) {
+  template <class Value> static std::int64_t sum_part(const LossCallIn<CudaMemory>& call, const PlaceOfLoss& place, const AskedOfLoss& asked) {
     const LossPlaces where(call, place, place.targets);
     std::int64_t blocks = 0;
     with_team(where.length, [&](auto way) {
       const Extents extents = extents_of_teams(way, where.vectors(), most_loss_blocks);
-      launch<CrossEntropyPositions<Loss, decltype(way)>>(call.space.queue->stream, extents, where, divisor(call, place, asked.number), asked.weight,
-                                                         where.packed(), where.vectors(), call.output, static_cast<const std::int32_t*>(call.targets),
-                                                         call.gradient, weights_of(call), call.space.queue->numbers, asked.sums);
+      launch<CrossEntropyPositions<Loss, Value, decltype(way)>>(call.space.queue->stream, extents, where, divisor(call, place, asked.number),
+                                                                asked.weight, where.packed(), where.vectors(), values_at<Value>(call.output),
+                                                                static_cast<const std::int32_t*>(call.targets), values_at<Value>(call.gradient),
+                                                                weights_of(call), call.space.queue->numbers, asked.sums);
       blocks = extents.blocks;
     });
     return blocks;
   }
-  static void terms(const LossCallIn<CudaMemory>& call) {
+  template <class Value = float> static void terms(const LossCallIn<CudaMemory>& call) {
     const std::int64_t classes = call.features / call.positions, vectors = call.rows * call.positions;
     with_team(classes, [&](auto way) {
-      launch<CrossEntropyTerms<Loss, decltype(way)>>(call.space.queue->stream, extents_of_teams(way, vectors), vectors, classes, call.part * classes,
-                                                     call.output, static_cast<const std::int32_t*>(call.targets), call.gradient, weights_of(call),
-                                                     call.terms);
+      launch<CrossEntropyTerms<Loss, Value, decltype(way)>>(
+          call.space.queue->stream, extents_of_teams(way, vectors), vectors, classes, call.part * classes, values_at<Value>(call.output),
+          static_cast<const std::int32_t*>(call.targets), values_at<Value>(call.gradient), weights_of(call), call.terms);
     });
   }
 
  private:
   static const float* weights_of(const LossCallIn<CudaMemory>& call) { return graph_room::weighs_classes<Loss>() ? call.class_weights : nullptr; }
-  static std::int64_t sum_of_terms(const LossCallIn<CudaMemory>& call) {
+  template <class Value> static std::int64_t sum_of_terms(const LossCallIn<CudaMemory>& call) {
     const std::int64_t classes = call.features / call.positions, vectors = call.rows * call.positions;
     std::int64_t blocks = 0;
     with_team(classes, [&](auto way) {
       const Extents extents = extents_of_teams(way, vectors, most_loss_blocks);
-      launch<CrossEntropyOfTerms<Loss, decltype(way)>>(
+      launch<CrossEntropyOfTerms<Loss, Value, decltype(way)>>(
           call.space.queue->stream, extents, divisor(call, whole_output(call, call.positions), 0), vectors, call.positions, classes, call.part,
-          call.parts, static_cast<const std::int32_t*>(call.targets), static_cast<const float*>(call.terms), call.gradient, weights_of(call),
-          call.space.queue->numbers, static_cast<double*>(call.workspace));
+          call.parts, static_cast<const std::int32_t*>(call.targets), static_cast<const float*>(call.terms), values_at<Value>(call.gradient),
+          weights_of(call), call.space.queue->numbers, static_cast<double*>(call.workspace));
       blocks = extents.blocks;
     });
     return blocks;
@@ -290,6 +292,8 @@ template <class Loss> struct CudaCrossEntropy {
 namespace heddle {
 
 template <std::derived_from<graph_room::CrossEntropy> Loss, std::derived_from<compute_room::CudaCompute> C>
-struct LossKernel<Loss, C> : compute_room::CudaCrossEntropy<Loss> {};
+struct LossKernel<Loss, C> : compute_room::CudaCrossEntropy<Loss> {
+  using TakesBFloat16 = LossKernel;
+};
 
 }  // namespace heddle

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "heddle/compute/cuda/launch.hpp"
+#include "heddle/compute/cuda/values.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/seams/concepts.hpp"
 
@@ -39,6 +40,7 @@ struct CudaQueue {
   cudaStream_t stream = nullptr;
   CudaProducts* products = nullptr;      ///< of cuBLASLt, with their workspace
   const CudaNumbers* numbers = nullptr;  ///< on the card
+  bool tf32 = false;                     ///< whether a kernel that multiplies float32 may round the factors to TF32, as `products` do then
 };
 
 /// The memory of a card, which the host never reads: a call of a kernel in it says where it is queued.
@@ -47,15 +49,15 @@ struct CudaMemory {
 };
 
 /// target = a + b, 16 bytes a thread; target may equal a or b.
-struct AddArrays {
+template <class Value> struct AddArrays {
   static constexpr const char* name = "AddArrays";
   static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* x, const float* y, float* target) const {
-    constexpr int each = Pack<float>::count;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const Value* x, const Value* y, Value* target) const {
+    constexpr int each = Pack<Value>::count;
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
-    FloatsOfThread<each> sum;
-    FloatsOfThread<each> other;
+    NumbersOfThread<each> sum;
+    NumbersOfThread<each> other;
     sum.load(x + i, n - i);
     other.load(y + i, n - i);
     sum.add(other);
@@ -71,12 +73,12 @@ struct CudaCompute {
   using Space = CudaMemory;
   static constexpr Bytes workspace{0};
 
-  static void add(const CudaMemory& space, float* target, const float* a, const float* b, std::int64_t n) {
-    launch<AddArrays>(space.queue->stream, extents_of(n, Pack<float>::count), n, a, b, target);
+  template <class Value> static void add(const CudaMemory& space, Value* target, const Value* a, const Value* b, std::int64_t n) {
+    launch<AddArrays<Value>>(space.queue->stream, extents_of(n, Pack<Value>::count), n, a, b, target);
   }
-  static void copy(const CudaMemory& space, float* target, const float* source, std::int64_t n) {
+  template <class Value> static void copy(const CudaMemory& space, Value* target, const Value* source, std::int64_t n) {
     if (n == 0 || target == source) return;
-    check_cuda(cudaMemcpyAsync(target, source, static_cast<std::size_t>(n) * sizeof(float), cudaMemcpyDeviceToDevice, space.queue->stream),
+    check_cuda(cudaMemcpyAsync(target, source, static_cast<std::size_t>(n) * sizeof(Value), cudaMemcpyDeviceToDevice, space.queue->stream),
                "cudaMemcpyAsync");
   }
   static void zero(const CudaMemory& space, float* target, std::int64_t n) {

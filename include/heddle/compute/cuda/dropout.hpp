@@ -42,15 +42,15 @@ struct MaskOfCall {
 };
 
 /// to = from scale where the mask keeps an element, else 0; both may be one array.
-struct DropElements {
+template <class Value> struct DropElements {
   static constexpr const char* name = "DropElements";
   static constexpr bool cooperative = false;
-  static constexpr int each = Pack<float>::count;
+  static constexpr int each = Pack<Value>::count;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, MaskOfCall mask, const CudaNumbers* numbers, const float* from, float* to) const {
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, MaskOfCall mask, const CudaNumbers* numbers, const Value* from, Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
-    FloatsOfThread<each> x;
+    NumbersOfThread<each> x;
     x.load(from + i, n - i);
     const std::uint64_t stream = mask.stream(numbers->step);
     std::uint64_t drawn = mask.number_of(i) / 4;
@@ -81,15 +81,19 @@ namespace heddle {
 /// Tested  compute/cuda/dropout_test
 template <auto Numerator, auto Denominator, std::derived_from<compute_room::CudaCompute> C>
 struct Kernel<graph_room::Dropout<Numerator, Denominator>, C> {
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) { drop(call, call.input, call.output); }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
-    if (call.input_gradient != nullptr) drop(call, call.output_gradient, call.input_gradient);
+  using TakesBFloat16 = Kernel;
+  template <class Value = float> static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
+    drop(call, compute_room::values_at<Value>(call.input), compute_room::values_at<Value>(call.output));
+  }
+  template <class Value = float> static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
+    if (call.input_gradient != nullptr)
+      drop(call, compute_room::values_at<Value>(call.output_gradient), compute_room::values_at<Value>(call.input_gradient));
   }
 
  private:
   using Layer = graph_room::Dropout<Numerator, Denominator>;
-  template <class Call> static void drop(const Call& call, const float* from, float* to) {
-    using K = compute_room::DropElements;
+  template <class Call, class Value> static void drop(const Call& call, const Value* from, Value* to) {
+    using K = compute_room::DropElements<Value>;
     const std::int64_t elements = call.leaf->in.elements(), n = call.rows * elements;
     if (!call.context.trains || Layer::threshold() == 0) {
       compute_room::CudaCompute::copy(call.space, to, from, n);

@@ -13,29 +13,30 @@
 namespace heddle::compute_room {
 
 /// to = L::forward(from) of n elements; both may be one array.
-template <ElementwiseLayer L> struct MapElements {
+template <ElementwiseLayer L, class Value> struct MapElements {
   static constexpr const char* name = "MapElements";
   static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* from, float* to) const {
-    const std::int64_t i = first_of_thread<Pack<float>::count>(b);
+  static constexpr int each = Pack<Value>::count;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const Value* from, Value* to) const {
+    const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
-    FloatsOfThread<Pack<float>::count> x;
+    NumbersOfThread<each> x;
     x.load(from + i, n - i);
     for (float& value : x.values) value = L::forward(value);
     x.store(to + i, n - i);
   }
 };
 /// to = L::backward(saved, from) of n elements; any of them may be one array. A backward that reads what is not saved is given NaN.
-template <ElementwiseLayer L> struct PullBackElements {
+template <ElementwiseLayer L, class Value> struct PullBackElements {
   static constexpr const char* name = "PullBackElements";
   static constexpr bool cooperative = false;
+  static constexpr int each = Pack<Value>::count;
   static constexpr float nothing = std::numeric_limits<float>::quiet_NaN();  // made on the host: nvcc calls no such function on a card
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* saved, const float* from, float* to) const {
-    constexpr int each = Pack<float>::count;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const Value* saved, const Value* from, Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
-    FloatsOfThread<each> s;
-    FloatsOfThread<each> gradient;
+    NumbersOfThread<each> s;
+    NumbersOfThread<each> gradient;
     if (saved != nullptr)
       s.load(saved + i, n - i);
     else
@@ -52,16 +53,19 @@ template <ElementwiseLayer L> struct PullBackElements {
 /// Law     an element's bits depend on its operands alone, never on its position or address
 /// Tested  compute/cuda/elementwise_test
 template <ElementwiseLayer L> struct ElementwiseOnCard {
-  static void forward(const ForwardCallIn<CudaMemory>& call) {
+  template <class Value = float> static void forward(const ForwardCallIn<CudaMemory>& call) {
+    using K = MapElements<L, Value>;
     const std::int64_t n = call.rows * call.leaf->in.elements();
-    launch<MapElements<L>>(call.space.queue->stream, extents_of(n, Pack<float>::count), n, call.input, call.output);
+    launch<K>(call.space.queue->stream, extents_of(n, K::each), n, values_at<Value>(call.input), values_at<Value>(call.output));
   }
-  static void backward(const BackwardCallIn<CudaMemory>& call) {
+  template <class Value = float> static void backward(const BackwardCallIn<CudaMemory>& call) {
+    using K = PullBackElements<L, Value>;
     if (call.input_gradient == nullptr) return;
     const Saves saves = call.leaf->saves;
     const float* const saved = saves == Saves::output ? call.output : saves == Saves::nothing ? nullptr : call.input;
     const std::int64_t n = call.rows * call.leaf->in.elements();
-    launch<PullBackElements<L>>(call.space.queue->stream, extents_of(n, Pack<float>::count), n, saved, call.output_gradient, call.input_gradient);
+    launch<K>(call.space.queue->stream, extents_of(n, K::each), n, values_at<Value>(saved), values_at<Value>(call.output_gradient),
+              values_at<Value>(call.input_gradient));
   }
 };
 
@@ -69,6 +73,8 @@ template <ElementwiseLayer L> struct ElementwiseOnCard {
 
 namespace heddle {
 
-template <graph_room::ElementwiseLayer L, std::derived_from<compute_room::CudaCompute> C> struct Kernel<L, C> : compute_room::ElementwiseOnCard<L> {};
+template <graph_room::ElementwiseLayer L, std::derived_from<compute_room::CudaCompute> C> struct Kernel<L, C> : compute_room::ElementwiseOnCard<L> {
+  using TakesBFloat16 = Kernel;
+};
 
 }  // namespace heddle

@@ -16,17 +16,17 @@
 namespace heddle::compute_room {
 
 /// n elements of the output. Zeros for the tokens of other ranks; an id that is no token gives NaN and reads nothing outside the table.
-template <int each> struct LookUpRows {
+template <class Value, int each> struct LookUpRows {
   static constexpr const char* name = "LookUpRows";
   static constexpr bool cooperative = false;
   static constexpr float nothing = std::numeric_limits<float>::quiet_NaN();  // made on the host: nvcc calls no such function on a card
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, TableRows table, Divisor features, const std::int32_t* ids, const float* weight,
-                                float* to) const {
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, TableRows table, Divisor features, const std::int32_t* ids, const Value* weight,
+                                Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
     const std::int64_t at = features.quotient_of(i), row = table.row_of(ids[at]);
-    FloatsOfThread<each> x;
+    NumbersOfThread<each> x;
     if (row >= 0)
       x.load(weight + row * table.features + (i - at * features.divisor()));
     else
@@ -49,8 +49,8 @@ template <int each> struct SumTokens {
   static constexpr int most = 2 * of_step;                                                    // that are kept: a step may keep all that it reads
   static constexpr std::size_t shared_bytes = most * (sizeof(std::int64_t) + 2 * sizeof(std::int32_t)) + warps * sizeof(int);
 
-  template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, TableRows table, int slices, std::int64_t owned, const std::int32_t* ids, const float* from,
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, TableRows table, int slices, std::int64_t owned, const std::int32_t* ids, const Value* from,
                                 float* sums) const {
     const Kept kept{b.template shared<std::int64_t>(most), b.template shared<std::int32_t>(most), b.template shared<std::int32_t>(most),
                     b.template shared<int>(warps)};
@@ -133,17 +133,18 @@ template <int each> struct SumTokens {
     b.sync();
   }
   /// A warp sums the rows that begin at its numbers in the order; some gradients are loaded before they are needed.
-  template <class B> HEDDLE_DEVICE static void add(const B& b, const Kept& kept, int count, std::int64_t features, const float* from, float* sums) {
+  template <class B, class Value>
+  HEDDLE_DEVICE static void add(const B& b, const Kept& kept, int count, std::int64_t features, const Value* from, float* sums) {
     constexpr int ahead = 8;
     for (int begin = b.thread() / warp_threads; begin < count; begin += warps) {
       const std::int32_t row = kept.rows[kept.order[begin]];
       if (begin > 0 && kept.rows[kept.order[begin - 1]] == row) continue;
       int end = begin + 1;
       while (end < count && kept.rows[kept.order[end]] == row) ++end;
-      FloatsOfThread<each> sum;
+      NumbersOfThread<each> sum;
       sum.load(sums + row * features);
       for (int i = begin; i < end; i += ahead) {
-        FloatsOfThread<each> gradients[ahead];
+        NumbersOfThread<each> gradients[ahead];
         for (int k = 0; k < ahead; ++k)
           if (i + k < end) gradients[k].load(from + kept.places[kept.order[i + k]] * features);
         for (int k = 0; k < ahead; ++k)
@@ -154,32 +155,32 @@ template <int each> struct SumTokens {
   }
 };
 
-inline void embedding_forward(const ForwardCallIn<CudaMemory>& call) {
+template <class Value> void embedding_forward(const ForwardCallIn<CudaMemory>& call) {
   const TableRows table(*call.leaf, call.rows, call.part);
-  launch_in_runs<LookUpRows>(call.space.queue->stream, is_whole_packs(table.features), table.ids * table.features, table, Divisor{table.features},
-                             call.ids, call.parameters[0], call.output);
+  launch_values_in_runs<LookUpRows, Value>(call.space.queue->stream, table.features, table.ids * table.features, table, Divisor{table.features},
+                                           call.ids, values_at<Value>(call.parameters[0]), values_at<Value>(call.output));
 }
 
 /// About so many blocks share the rows of a table, or one for each row: enough for every card, few enough that all read all ids.
 inline constexpr std::int64_t blocks_of_table = 1'024;
-template <int each> void sum_tokens(const BackwardCallIn<CudaMemory>& call, const TableRows& table) {
+template <class Value, int each> void sum_tokens(const BackwardCallIn<CudaMemory>& call, const TableRows& table) {
   using K = SumTokens<each>;
   const std::int64_t slices = (table.features + K::slice - 1) / K::slice;
   const std::int64_t shares = std::clamp<std::int64_t>(blocks_of_table / slices, 1, table.rows);
   const std::int64_t owned = (table.rows + shares - 1) / shares;
   launch<K>(call.space.queue->stream, {slices * ((table.rows + owned - 1) / owned), K::threads, K::shared_bytes}, table, static_cast<int>(slices),
-            owned, call.ids, call.output_gradient, call.parameter_gradients[0]);
+            owned, call.ids, values_at<Value>(call.output_gradient), call.parameter_gradients[0]);
 }
 /// dW: for each row the sum over the ids that name it, in their order; nothing for that of padding. Ids have no gradient.
-inline void embedding_backward(const BackwardCallIn<CudaMemory>& call) {
+template <class Value> void embedding_backward(const BackwardCallIn<CudaMemory>& call) {
   if (call.parameter_gradients == nullptr) return;
   const TableRows table(*call.leaf, call.rows, call.part);
   if (!call.add) CudaCompute::zero(call.space, call.parameter_gradients[0], table.rows * table.features);
   if (table.ids == 0) return;
   if (is_whole_packs(table.features))
-    sum_tokens<Pack<float>::count>(call, table);
+    sum_tokens<Value, Pack<float>::count>(call, table);
   else
-    sum_tokens<1>(call, table);
+    sum_tokens<Value, 1>(call, table);
 }
 
 }  // namespace heddle::compute_room
@@ -193,9 +194,14 @@ namespace heddle {
 /// Tested  compute/cuda/embedding_test
 template <std::int64_t Vocabulary, std::int64_t Features, class... Options, std::derived_from<compute_room::CudaCompute> C>
 struct Kernel<graph_room::Embedding<Vocabulary, Features, Options...>, C> {
+  using TakesBFloat16 = Kernel;
   static constexpr bool backward_in_parts = true;
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) { compute_room::embedding_forward(call); }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) { compute_room::embedding_backward(call); }
+  template <class Value = float> static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
+    compute_room::embedding_forward<Value>(call);
+  }
+  template <class Value = float> static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
+    compute_room::embedding_backward<Value>(call);
+  }
 };
 
 }  // namespace heddle

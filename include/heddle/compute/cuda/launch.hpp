@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. One launch for every compiler: cudaLaunchKernel. What differs is the address: a __global__ function of nvcc, else a HostKernel.
 // Sees: compute/cuda/block, seams/error, cuda_runtime_api.  Does not see: tensors, layers.
-// In: a stream, a kernel, its arguments.  Out: launch, launch_in_runs, extents_of, check_cuda.
+// In: a stream, a kernel, its arguments.  Out: launch, extents_of, check_cuda.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -38,7 +38,18 @@ template <class K, class... A> __global__ void kernel_entry(A... arguments) {
   CardBlock block;
   K{}(block, arguments...);
 }
-template <class K, class... A> [[nodiscard]] const void* entry_of() { return reinterpret_cast<const void*>(&kernel_entry<K, A...>); }
+/// Of a kernel that says how many of its blocks a multiprocessor should have at once, and of how many threads at most they are: so many registers a
+/// thread has. With 256 threads and 4 blocks it is 64.
+template <class K, class... A> __global__ void __launch_bounds__(K::most_threads, K::blocks_at_once) bounded_kernel_entry(A... arguments) {
+  CardBlock block;
+  K{}(block, arguments...);
+}
+template <class K, class... A> [[nodiscard]] const void* entry_of() {
+  if constexpr (requires { K::blocks_at_once; })
+    return reinterpret_cast<const void*>(&bounded_kernel_entry<K, A...>);
+  else
+    return reinterpret_cast<const void*>(&kernel_entry<K, A...>);
+}
 
 #else
 
@@ -82,7 +93,8 @@ struct Extents {
 }
 
 /// Queues a kernel; nothing is launched for 0 blocks. K has `static constexpr const char* name`, `static constexpr bool cooperative`, and a call
-/// operator over a BlockOfThreads and the arguments, which travel by value: pointers are of the card.
+/// operator over a BlockOfThreads and the arguments, which travel by value: pointers are of the card. It may have `static constexpr int most_threads,
+/// blocks_at_once`, which bound its registers.
 ///
 /// Errors  R36
 /// Tested  compute/cuda/launch_test
@@ -92,15 +104,6 @@ template <class K, class... A> void launch(cudaStream_t stream, Extents e, A... 
   check_cuda(cudaLaunchKernel(entry_of<K, A...>(), dim3(static_cast<unsigned>(e.blocks)), dim3(static_cast<unsigned>(e.threads)), pointers,
                               e.shared_bytes, stream),
              K::name);
-}
-
-/// Queues K<4> for n elements in runs that are whole packs each, else K<1>: 96 elements in runs of 32 take 24 threads, in runs of 3 they take 96.
-template <template <int> class K, class... A> void launch_in_runs(cudaStream_t stream, bool whole_packs, std::int64_t n, A... arguments) {
-  constexpr int each = Pack<float>::count;
-  if (whole_packs)
-    launch<K<each>>(stream, extents_of(n, each), n, arguments...);
-  else
-    launch<K<1>>(stream, extents_of(n), n, arguments...);
 }
 
 }  // namespace heddle::compute_room

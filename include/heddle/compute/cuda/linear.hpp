@@ -24,27 +24,30 @@ struct LinearSizes {
         has_bias(leaf.parameter_count == 2) {}
 };
 
-inline void linear_forward(const ForwardCallIn<CudaMemory>& call) {
+template <class Value> void linear_forward(const ForwardCallIn<CudaMemory>& call) {
   const LinearSizes e(*call.leaf, call.rows);
   const ProductShape y{.m = e.vectors, .n = e.out, .k = e.in, .b_transposed = true, .bias = e.has_bias, .grows = GrowsIn::m, .rows = e.rows};
-  product(*call.space.queue, y, call.input, call.parameters[0], call.output, e.has_bias ? call.parameters[1] : nullptr);
+  product(*call.space.queue, y, values_at<Value>(call.input), values_at<Value>(call.parameters[0]), values_at<Value>(call.output),
+          e.has_bias ? values_at<Value>(call.parameters[1]) : nullptr);
 }
 
-/// dW (Out, In) = dY^T X, db = column sums of dY, dX (vectors, In) = dY W. Without rows the gradients of parameters are 0.
-inline void linear_backward(const BackwardCallIn<CudaMemory>& call) {
+/// dW (Out, In) = dY^T X, db = column sums of dY, dX (vectors, In) = dY W. Without rows the gradients of parameters are 0. Those of parameters are
+/// floats, whatever the factors are.
+template <class Value> void linear_backward(const BackwardCallIn<CudaMemory>& call) {
   const LinearSizes e(*call.leaf, call.rows);
   const CudaQueue& queue = *call.space.queue;
+  const auto* const dy = values_at<Value>(call.output_gradient);
   if (call.parameter_gradients != nullptr) {
     const ProductShape dw{.m = e.out, .n = e.in, .k = e.vectors, .a_transposed = true, .add = call.add};
     if (e.vectors > 0)
-      product(queue, dw, call.output_gradient, call.input, call.parameter_gradients[0]);
+      product(queue, dw, dy, values_at<Value>(call.input), call.parameter_gradients[0]);
     else if (!call.add)
       CudaCompute::zero(call.space, call.parameter_gradients[0], e.out * e.in);
-    if (e.has_bias) column_sums(queue.stream, e.vectors, e.out, call.output_gradient, call.parameter_gradients[1], call.add, call.workspace);
+    if (e.has_bias) column_sums(queue.stream, e.vectors, e.out, dy, call.parameter_gradients[1], call.add, call.workspace);
   }
   if (call.input_gradient == nullptr) return;
   const ProductShape dx{.m = e.vectors, .n = e.in, .k = e.out, .grows = GrowsIn::m, .rows = e.rows};
-  product(queue, dx, call.output_gradient, call.parameters[0], call.input_gradient);
+  product(queue, dx, dy, values_at<Value>(call.parameters[0]), values_at<Value>(call.input_gradient));
 }
 
 }  // namespace heddle::compute_room
@@ -52,18 +55,24 @@ inline void linear_backward(const BackwardCallIn<CudaMemory>& call) {
 namespace heddle {
 
 /// Linear on CudaCompute or what derives from it; the code does not depend on In and Out. Replicas have the bits of one device in the output and in
-/// the gradient of the input, as CudaProducts says.
+/// the gradient of the input, as CudaProducts says. In bfloat16 both are sums in float32 that are rounded once; which sums an algorithm makes first
+/// may differ from that of floats.
 ///
 /// Errors  R36; rows may be 0
 /// Tested  compute/cuda/linear_test
 template <std::int64_t In, std::int64_t Out, class Bias, std::derived_from<compute_room::CudaCompute> C>
 struct Kernel<graph_room::Linear<In, Out, Bias>, C> {
+  using TakesBFloat16 = Kernel;
   static constexpr bool backward_in_parts = true;
   static constexpr Bytes scratch(const graph_room::Leaf& leaf) {
     return leaf.parameter_count == 2 ? compute_room::column_sums_scratch(leaf.out.shape.last()) : Bytes{0};
   }
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) { compute_room::linear_forward(call); }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) { compute_room::linear_backward(call); }
+  template <class Value = float> static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
+    compute_room::linear_forward<Value>(call);
+  }
+  template <class Value = float> static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
+    compute_room::linear_backward<Value>(call);
+  }
 };
 
 }  // namespace heddle

@@ -26,12 +26,12 @@ struct SquaredError {
 
 /// n elements of a loss, each by itself, by the functions of its description, which are of host and device. Where nothing lies between them a thread
 /// reads four at once; else each is looked up. The gradient may lie where the output does.
-template <class Functions> struct ElementwiseLossElements {
+template <class Functions, class Value> struct ElementwiseLossElements {
   static constexpr const char* name = "ElementwiseLossElements";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
   HEDDLE_DEVICE void operator()(B& b, LossPlaces where, Divisor length, LossDivisor divisor, float factor, bool dense, std::int64_t n,
-                                const float* output, const float* targets, float* gradient, const CudaNumbers* numbers, double* sums) const {
+                                const Value* output, const float* targets, Value* gradient, const CudaNumbers* numbers, double* sums) const {
     constexpr int pack = Pack<float>::count;
     const Team<true, B> team(b);
     const auto scale = static_cast<float>(1 / divisor.of(*numbers));
@@ -44,17 +44,19 @@ template <class Functions> struct ElementwiseLossElements {
     const std::int64_t step = std::int64_t{b.blocks()} * b.threads() * width;
     for (std::int64_t i = (std::int64_t{b.index()} * b.threads() + b.thread()) * width; i < n; i += step) {
       if (dense && i + pack <= n) {
-        Pack<float> x = load_pack(output + i);
-        const Pack<float> target = load_pack(targets + i);
+        NumbersOfThread<pack> x;
+        NumbersOfThread<pack> target;
+        x.load(output + i);
+        target.load(targets + i);
         for (int e = 0; e < pack; ++e) x.values[e] = slope(x.values[e], target.values[e]);
-        if (gradient != nullptr) store_pack(gradient + i, x);
+        if (gradient != nullptr) x.store(gradient + i);
         continue;
       }
       for (std::int64_t k = i; k < n && k < i + width; ++k) {
         const std::int64_t v = dense ? 0 : length.quotient_of(k), j = k - v * length.divisor();
         const std::int64_t at = dense ? k : where.output_of(v) + j;
-        const float made = slope(output[at], targets[dense ? k : where.target_of(v) + j]);
-        if (gradient != nullptr) gradient[at] = made;
+        const float made = slope(as_float(output[at]), targets[dense ? k : where.target_of(v) + j]);
+        if (gradient != nullptr) gradient[at] = as_value<Value>(made);
       }
     }
     sum = team.sum_of_block(sum);
@@ -70,8 +72,8 @@ template <class Functions> struct ElementwiseLossElements {
 template <class Functions> struct CudaElementwiseLoss {
   static constexpr Bytes scratch() { return loss_scratch; }
 
-  static void sum(const LossCallIn<CudaMemory>& call) {
-    const std::int64_t blocks = sum_part(call, whole_output(call, call.features), {.sums = static_cast<double*>(call.workspace)});
+  template <class Value = float> static void sum(const LossCallIn<CudaMemory>& call) {
+    const std::int64_t blocks = sum_part<Value>(call, whole_output(call, call.features), {.sums = static_cast<double*>(call.workspace)});
     finish_loss(call, blocks, call.features);
   }
   /// By what the mean of one of several losses divides.
@@ -79,15 +81,16 @@ template <class Functions> struct CudaElementwiseLoss {
     return {static_cast<double>(place.positions * place.targets), number, false, false};
   }
   /// As that of CudaCrossEntropy.
-  static std::int64_t sum_part(const LossCallIn<CudaMemory>& call, const PlaceOfLoss& place, const AskedOfLoss& asked) {
+  template <class Value> static std::int64_t sum_part(const LossCallIn<CudaMemory>& call, const PlaceOfLoss& place, const AskedOfLoss& asked) {
     const LossPlaces where(call, place, 1);
     const std::int64_t n = where.vectors() * where.length;
     Extents extents = extents_of(n, where.dense() ? Pack<float>::count : 1, team_block_threads);
     extents.blocks = std::min(extents.blocks, most_loss_blocks);
     extents.shared_bytes = fold_bytes;
-    launch<ElementwiseLossElements<Functions>>(call.space.queue->stream, extents, where, Divisor{where.length}, divisor(call, place, asked.number),
-                                               asked.weight, where.dense(), n, call.output, static_cast<const float*>(call.targets), call.gradient,
-                                               call.space.queue->numbers, asked.sums);
+    launch<ElementwiseLossElements<Functions, Value>>(call.space.queue->stream, extents, where, Divisor{where.length},
+                                                      divisor(call, place, asked.number), asked.weight, where.dense(), n,
+                                                      values_at<Value>(call.output), static_cast<const float*>(call.targets),
+                                                      values_at<Value>(call.gradient), call.space.queue->numbers, asked.sums);
     return extents.blocks;
   }
 };
@@ -97,8 +100,12 @@ template <class Functions> struct CudaElementwiseLoss {
 namespace heddle {
 
 template <std::derived_from<compute_room::CudaCompute> C>
-struct LossKernel<graph_room::MeanSquaredError, C> : compute_room::CudaElementwiseLoss<compute_room::SquaredError> {};
+struct LossKernel<graph_room::MeanSquaredError, C> : compute_room::CudaElementwiseLoss<compute_room::SquaredError> {
+  using TakesBFloat16 = LossKernel;
+};
 template <graph_room::ElementwiseLoss Loss, std::derived_from<compute_room::CudaCompute> C>
-struct LossKernel<Loss, C> : compute_room::CudaElementwiseLoss<Loss> {};
+struct LossKernel<Loss, C> : compute_room::CudaElementwiseLoss<Loss> {
+  using TakesBFloat16 = LossKernel;
+};
 
 }  // namespace heddle

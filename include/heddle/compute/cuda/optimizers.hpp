@@ -24,19 +24,19 @@ template <OptimizerDescription O> struct UpdateElements {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n || (numbers != nullptr && numbers->holds > 0)) return;
     const typename O::Constants c = *there;
-    FloatsOfThread<each> p;
-    FloatsOfThread<each> g;
+    NumbersOfThread<each> p;
+    NumbersOfThread<each> g;
     p.load(parameters + i, n - i);
     g.load(gradients + i, n - i);
     if constexpr (O::states == 0) {
       for (int k = 0; k < each; ++k) O::update(c, p.values[k], g.values[k]);
     } else {
-      FloatsOfThread<each> first;
+      NumbersOfThread<each> first;
       first.load(firsts + i, n - i);
       if constexpr (O::states == 1) {
         for (int k = 0; k < each; ++k) O::update(c, p.values[k], g.values[k], first.values[k]);
       } else {
-        FloatsOfThread<each> second;
+        NumbersOfThread<each> second;
         second.load(seconds + i, n - i);
         for (int k = 0; k < each; ++k) O::update(c, p.values[k], g.values[k], first.values[k], second.values[k]);
         second.store(seconds + i, n - i);

@@ -10,6 +10,7 @@
 
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/compute/cuda/divisor.hpp"
+#include "heddle/compute/cuda/values.hpp"
 #include "heddle/core/finite.hpp"
 #include "heddle/graph/layers/pool.hpp"
 
@@ -103,17 +104,18 @@ using SlidingPool = PoolWindows<SlidingLine>;
 struct MaxOfWindows {
   static constexpr const char* name = "MaxOfWindows";
   static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, SlidingPool w, std::int64_t outputs, const float* from, float* to) const {
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, SlidingPool w, std::int64_t outputs, const Value* from, Value* to) const {
     const std::int64_t i = std::int64_t{b.index()} * b.threads() + b.thread();
     if (i >= outputs) return;
     const auto [plane, rows, columns] = w.window(i);
-    float largest = from[plane + rows.begin * w.width + columns.begin];
+    float largest = as_float(from[plane + rows.begin * w.width + columns.begin]);
     for (std::int64_t y = rows.begin; y < rows.end; ++y)
       for (std::int64_t x = columns.begin; x < columns.end; ++x) {
-        const float pixel = from[plane + y * w.width + x];
+        const float pixel = as_float(from[plane + y * w.width + x]);
         if (pixel > largest || is_nan(pixel)) largest = pixel;
       }
-    to[i] = largest;
+    to[i] = as_value<Value>(largest);
   }
 };
 /// The gradient of each pixel: the sum of those of the windows that it is the largest of, the last NaN, else the first of those that are equal. A
@@ -121,26 +123,28 @@ struct MaxOfWindows {
 struct MaxOfWindowsBack {
   static constexpr const char* name = "MaxOfWindowsBack";
   static constexpr bool cooperative = false;
-  template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, SlidingPool w, std::int64_t inputs, const float* from, const float* given, float* to) const {
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, SlidingPool w, std::int64_t inputs, const Value* from, const Value* given, Value* to) const {
     const std::int64_t i = std::int64_t{b.index()} * b.threads() + b.thread();
     if (i >= inputs) return;
     const auto at = w.pixel(i);
     float sum = 0;
     for (std::int64_t y = at.rows.begin; y < at.rows.end; ++y)
       for (std::int64_t x = at.columns.begin; x < at.columns.end; ++x)
-        if (is_taken(w, from + at.plane, at.y, at.x, w.down.pixels_of(y), w.across.pixels_of(x))) sum += given[at.outputs + y * w.places_across + x];
-    to[i] = sum;
+        if (is_taken(w, from + at.plane, at.y, at.x, w.down.pixels_of(y), w.across.pixels_of(x)))
+          sum += as_float(given[at.outputs + y * w.places_across + x]);
+    to[i] = as_value<Value>(sum);
   }
 
  private:
-  [[nodiscard]] HEDDLE_DEVICE static bool is_taken(const SlidingPool& w, const float* image, std::int64_t own_y, std::int64_t own_x,
+  template <class Value>
+  [[nodiscard]] HEDDLE_DEVICE static bool is_taken(const SlidingPool& w, const Value* image, std::int64_t own_y, std::int64_t own_x,
                                                    const PoolRange& rows, const PoolRange& columns) {
-    const float own = image[own_y * w.width + own_x];
+    const float own = as_float(image[own_y * w.width + own_x]);
     const bool own_nan = is_nan(own);
     for (std::int64_t y = rows.begin; y < rows.end; ++y)
       for (std::int64_t x = columns.begin; x < columns.end; ++x) {
-        const float pixel = image[y * w.width + x];
+        const float pixel = as_float(image[y * w.width + x]);
         const bool before = y < own_y || (y == own_y && x < own_x), itself = y == own_y && x == own_x;
         const bool beats = is_nan(pixel) ? !own_nan || !before : !own_nan && (before ? pixel >= own : pixel > own);
         if (beats && !itself) return false;
@@ -153,45 +157,48 @@ struct MaxOfWindowsBack {
 template <class Line> struct MeanOfWindows {
   static constexpr const char* name = "MeanOfWindows";
   static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, PoolWindows<Line> w, std::int64_t outputs, const float* from, float* to) const {
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, PoolWindows<Line> w, std::int64_t outputs, const Value* from, Value* to) const {
     const std::int64_t i = std::int64_t{b.index()} * b.threads() + b.thread();
     if (i >= outputs) return;
     const auto [plane, rows, columns] = w.window(i);
     float sum = 0;
     for (std::int64_t y = rows.begin; y < rows.end; ++y)
-      for (std::int64_t x = columns.begin; x < columns.end; ++x) sum += from[plane + y * w.width + x];
-    to[i] = sum * w.share_of(rows, columns);
+      for (std::int64_t x = columns.begin; x < columns.end; ++x) sum += as_float(from[plane + y * w.width + x]);
+    to[i] = as_value<Value>(sum * w.share_of(rows, columns));
   }
 };
 /// The same by one warp, for large windows: lanes take pixels side by side.
 template <class Line> struct MeanOfLargeWindows {
   static constexpr const char* name = "MeanOfLargeWindows";
   static constexpr bool cooperative = true;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, PoolWindows<Line> w, std::int64_t outputs, const float* from, float* to) const {
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, PoolWindows<Line> w, std::int64_t outputs, const Value* from, Value* to) const {
     const std::int64_t i = std::int64_t{b.index()} * (b.threads() / warp_threads) + b.thread() / warp_threads;
     if (i >= outputs) return;  // all lanes of a warp or none
     const auto [plane, rows, columns] = w.window(i);
     const auto across = static_cast<std::uint32_t>(columns.end - columns.begin), pixels = static_cast<std::uint32_t>(rows.end - rows.begin) * across;
     float sum = 0;
     for (auto p = static_cast<std::uint32_t>(b.thread() % warp_threads); p < pixels; p += warp_threads)
-      sum += from[plane + (rows.begin + p / across) * w.width + columns.begin + p % across];
+      sum += as_float(from[plane + (rows.begin + p / across) * w.width + columns.begin + p % across]);
     sum = warp_fold<Sum>(b, sum);
-    if (b.thread() % warp_threads == 0) to[i] = sum * w.share_of(rows, columns);
+    if (b.thread() % warp_threads == 0) to[i] = as_value<Value>(sum * w.share_of(rows, columns));
   }
 };
 /// The gradient of each pixel: the sum of its shares in the means of its windows.
 template <class Line> struct MeanOfWindowsBack {
   static constexpr const char* name = "MeanOfWindowsBack";
   static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, PoolWindows<Line> w, std::int64_t inputs, const float* given, float* to) const {
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, PoolWindows<Line> w, std::int64_t inputs, const Value* given, Value* to) const {
     const std::int64_t i = std::int64_t{b.index()} * b.threads() + b.thread();
     if (i >= inputs) return;
     const auto at = w.pixel(i);
     float sum = 0;
     for (std::int64_t y = at.rows.begin; y < at.rows.end; ++y)
       for (std::int64_t x = at.columns.begin; x < at.columns.end; ++x)
-        sum += given[at.outputs + y * w.places_across + x] * w.share_of(w.down.pixels_of(y), w.across.pixels_of(x));
-    to[i] = sum;
+        sum += as_float(given[at.outputs + y * w.places_across + x]) * w.share_of(w.down.pixels_of(y), w.across.pixels_of(x));
+    to[i] = as_value<Value>(sum);
   }
 };
 
@@ -201,18 +208,21 @@ template <class Line> struct MeanOfWindowsBack {
 /// Tested  compute/cuda/pool_test
 template <class L> struct CudaAveragePool {
   using Line = LineOf<decltype(L::windows)>;
-  static void forward(const ForwardCallIn<CudaMemory>& call) {
+  template <class Value = float> static void forward(const ForwardCallIn<CudaMemory>& call) {
     const PoolWindows<Line> w(*call.leaf, call.rows, L::windows);
     constexpr std::int64_t large = 32;
     if (w.height * w.width >= large * w.places_down * w.places_across)  // of the leaf alone, so the order of sums is, too
-      launch<MeanOfLargeWindows<Line>>(call.space.queue->stream, extents_of(w.outputs() * warp_threads), w, w.outputs(), call.input, call.output);
+      launch<MeanOfLargeWindows<Line>>(call.space.queue->stream, extents_of(w.outputs() * warp_threads), w, w.outputs(), values_at<Value>(call.input),
+                                       values_at<Value>(call.output));
     else
-      launch<MeanOfWindows<Line>>(call.space.queue->stream, extents_of(w.outputs()), w, w.outputs(), call.input, call.output);
+      launch<MeanOfWindows<Line>>(call.space.queue->stream, extents_of(w.outputs()), w, w.outputs(), values_at<Value>(call.input),
+                                  values_at<Value>(call.output));
   }
-  static void backward(const BackwardCallIn<CudaMemory>& call) {
+  template <class Value = float> static void backward(const BackwardCallIn<CudaMemory>& call) {
     if (call.input_gradient == nullptr) return;
     const PoolWindows<Line> w(*call.leaf, call.rows, L::windows);
-    launch<MeanOfWindowsBack<Line>>(call.space.queue->stream, extents_of(w.inputs()), w, w.inputs(), call.output_gradient, call.input_gradient);
+    launch<MeanOfWindowsBack<Line>>(call.space.queue->stream, extents_of(w.inputs()), w, w.inputs(), values_at<Value>(call.output_gradient),
+                                    values_at<Value>(call.input_gradient));
   }
 };
 
@@ -226,22 +236,28 @@ namespace heddle {
 /// Tested  compute/cuda/pool_test
 template <class... Options, std::derived_from<compute_room::CudaCompute> C> struct Kernel<graph_room::MaxPool2d<Options...>, C> {
   using L = graph_room::MaxPool2d<Options...>;
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
+  using TakesBFloat16 = Kernel;
+  template <class Value = float> static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
     const compute_room::SlidingPool w(*call.leaf, call.rows, L::windows);
-    compute_room::launch<compute_room::MaxOfWindows>(call.space.queue->stream, compute_room::extents_of(w.outputs()), w, w.outputs(), call.input,
-                                                     call.output);
+    compute_room::launch<compute_room::MaxOfWindows>(call.space.queue->stream, compute_room::extents_of(w.outputs()), w, w.outputs(),
+                                                     compute_room::values_at<Value>(call.input), compute_room::values_at<Value>(call.output));
   }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
+  template <class Value = float> static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
     if (call.input_gradient == nullptr) return;
     const compute_room::SlidingPool w(*call.leaf, call.rows, L::windows);
-    compute_room::launch<compute_room::MaxOfWindowsBack>(call.space.queue->stream, compute_room::extents_of(w.inputs()), w, w.inputs(), call.input,
-                                                         call.output_gradient, call.input_gradient);
+    compute_room::launch<compute_room::MaxOfWindowsBack>(
+        call.space.queue->stream, compute_room::extents_of(w.inputs()), w, w.inputs(), compute_room::values_at<Value>(call.input),
+        compute_room::values_at<Value>(call.output_gradient), compute_room::values_at<Value>(call.input_gradient));
   }
 };
 
 template <class... Options, std::derived_from<compute_room::CudaCompute> C>
-struct Kernel<graph_room::AvgPool2d<Options...>, C> : compute_room::CudaAveragePool<graph_room::AvgPool2d<Options...>> {};
+struct Kernel<graph_room::AvgPool2d<Options...>, C> : compute_room::CudaAveragePool<graph_room::AvgPool2d<Options...>> {
+  using TakesBFloat16 = Kernel;
+};
 template <auto... Sizes, std::derived_from<compute_room::CudaCompute> C>
-struct Kernel<graph_room::AdaptiveAvgPool2d<Sizes...>, C> : compute_room::CudaAveragePool<graph_room::AdaptiveAvgPool2d<Sizes...>> {};
+struct Kernel<graph_room::AdaptiveAvgPool2d<Sizes...>, C> : compute_room::CudaAveragePool<graph_room::AdaptiveAvgPool2d<Sizes...>> {
+  using TakesBFloat16 = Kernel;
+};
 
 }  // namespace heddle

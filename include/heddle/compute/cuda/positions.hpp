@@ -25,15 +25,15 @@ struct SequencesOfCall {
 };
 
 /// to = from + the rows of the table, n elements in sequences of so many.
-template <int each> struct AddPositions {
+template <class Value, int each> struct AddPositions {
   static constexpr const char* name = "AddPositions";
   static constexpr bool cooperative = false;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, Divisor of_sequence, const float* table, const float* from, float* to) const {
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, Divisor of_sequence, const Value* table, const Value* from, Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
-    FloatsOfThread<each> x;
-    FloatsOfThread<each> y;
+    NumbersOfThread<each> x;
+    NumbersOfThread<each> y;
     x.load(from + i);
     y.load(table + of_sequence.rest_of(i));
     x.add(y);
@@ -47,16 +47,16 @@ template <int each> struct SumPositions {
   static constexpr const char* name = "SumPositions";
   static constexpr bool cooperative = true;
   static constexpr int columns = warp_threads * each;  // of a block
-  template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, std::int64_t of_sequence, std::int64_t sequences, bool add, const float* from, float* copy,
+  template <BlockOfThreads B, class Value>
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, std::int64_t of_sequence, std::int64_t sequences, bool add, const Value* from, Value* copy,
                                 float* sums) const {
     const int lane = b.thread() % warp_threads, warp = b.thread() / warp_threads, warps = b.threads() / warp_threads;
     float* const of_warps = b.template shared<float>(warps * columns);
     const std::int64_t i = std::int64_t{b.index()} * columns + lane * each;
-    FloatsOfThread<each> sum;
+    NumbersOfThread<each> sum;
     sum.fill(0);
     for (std::int64_t s = warp; s < sequences && i < of_sequence; s += warps) {
-      FloatsOfThread<each> x;
+      NumbersOfThread<each> x;
       x.load(from + s * of_sequence + i);
       sum.add(x);
       if (copy != nullptr) x.store(copy + s * of_sequence + i);
@@ -65,12 +65,12 @@ template <int each> struct SumPositions {
     b.sync();
     if (warp > 0 || i >= n) return;
     for (int w = 1; w < warps; ++w) {
-      FloatsOfThread<each> other;
+      NumbersOfThread<each> other;
       other.load(of_warps + w * columns + lane * each);
       sum.add(other);
     }
     if (add) {
-      FloatsOfThread<each> before;
+      NumbersOfThread<each> before;
       before.load(sums + i);
       sum.add(before);
     }
@@ -78,28 +78,29 @@ template <int each> struct SumPositions {
   }
 };
 
-inline void learned_positions_forward(const ForwardCallIn<CudaMemory>& call) {
+template <class Value> void learned_positions_forward(const ForwardCallIn<CudaMemory>& call) {
   const SequencesOfCall lie(*call.leaf, call.rows);
-  launch_in_runs<AddPositions>(call.space.queue->stream, is_whole_packs(lie.width), lie.sequences * lie.elements(), Divisor{lie.elements()},
-                               call.parameters[0], call.input, call.output);
+  launch_values_in_runs<AddPositions, Value>(call.space.queue->stream, lie.width, lie.sequences * lie.elements(), Divisor{lie.elements()},
+                                             values_at<Value>(call.parameters[0]), values_at<Value>(call.input), values_at<Value>(call.output));
 }
-template <int each> void sum_positions(const BackwardCallIn<CudaMemory>& call, const SequencesOfCall& lie) {
+template <class Value, int each> void sum_positions(const BackwardCallIn<CudaMemory>& call, const SequencesOfCall& lie) {
   using K = SumPositions<each>;
   const std::int64_t n = call.leaf->parameters[0].shape.elements(), blocks = (n + K::columns - 1) / K::columns;
   const int warps = blocks < 256 && lie.sequences > 8 ? 32 : 8;  // few blocks fill no card unless each has many threads
   launch<K>(call.space.queue->stream, {blocks, warps * warp_threads, static_cast<std::size_t>(warps) * K::columns * sizeof(float)}, n, lie.elements(),
-            lie.sequences, call.add, call.output_gradient, call.input_gradient == call.output_gradient ? nullptr : call.input_gradient,
-            call.parameter_gradients[0]);
+            lie.sequences, call.add, values_at<Value>(call.output_gradient),
+            values_at<Value>(call.input_gradient == call.output_gradient ? nullptr : call.input_gradient), call.parameter_gradients[0]);
 }
 /// Both gradients of one reading of that of the output.
-inline void learned_positions_backward(const BackwardCallIn<CudaMemory>& call) {
+template <class Value> void learned_positions_backward(const BackwardCallIn<CudaMemory>& call) {
   const SequencesOfCall lie(*call.leaf, call.rows);
   if (call.parameter_gradients == nullptr) {
-    if (call.input_gradient != nullptr) CudaCompute::copy(call.space, call.input_gradient, call.output_gradient, lie.sequences * lie.elements());
+    if (call.input_gradient != nullptr)
+      CudaCompute::copy(call.space, values_at<Value>(call.input_gradient), values_at<Value>(call.output_gradient), lie.sequences * lie.elements());
   } else if (is_whole_packs(lie.width)) {
-    sum_positions<Pack<float>::count>(call, lie);
+    sum_positions<Value, Pack<float>::count>(call, lie);
   } else {
-    sum_positions<1>(call, lie);
+    sum_positions<Value, 1>(call, lie);
   }
 }
 
@@ -128,16 +129,16 @@ struct HeadsOfVector {
       : positions(positions_of_sequence), of_head(pairs_of_a_head), items(features - turned / 2), width(features), pairs(turned / 2) {}
 };
 /// Turns pairs, and copies what stays, n items of all vectors; an output may lie where its input does.
-template <int each> struct TurnPairs {
+template <class Value, int each> struct TurnPairs {
   static constexpr const char* name = "TurnPairs";
   static constexpr bool cooperative = false;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, HeadsOfVector lie, const float* cosines, const float* sines, const float* from,
-                                float* to) const {
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, HeadsOfVector lie, const float* cosines, const float* sines, const Value* from,
+                                Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
     const std::int64_t vector = lie.items.quotient_of(i), item = i - vector * lie.items.divisor();
-    FloatsOfThread<each> x;
+    NumbersOfThread<each> x;
     if (item >= lie.pairs) {
       const std::int64_t at = vector * lie.width + lie.pairs + item;
       x.load(from + at);
@@ -146,9 +147,9 @@ template <int each> struct TurnPairs {
     }
     const std::int64_t of_head = lie.of_head.divisor(), head = lie.of_head.quotient_of(item), pair = item - head * of_head;
     const std::int64_t at = vector * lie.width + 2 * head * of_head + pair, angle = lie.positions.rest_of(vector) * of_head + pair;
-    FloatsOfThread<each> y;
-    FloatsOfThread<each> cosine;
-    FloatsOfThread<each> sine;
+    NumbersOfThread<each> y;
+    NumbersOfThread<each> cosine;
+    NumbersOfThread<each> sine;
     x.load(from + at);
     y.load(from + at + of_head);
     cosine.load(cosines + angle);
@@ -167,7 +168,8 @@ template <int each> struct TurnPairs {
 /// `angles`, for all sequences and heads.
 ///
 /// Law     a position has the same bits in any sequence and any head
-template <class L> void turn(const CudaMemory& space, const Leaf& leaf, std::int64_t rows, const float* from, float* to, float way, void* angles) {
+template <class L, class Value>
+void turn(const CudaMemory& space, const Leaf& leaf, std::int64_t rows, const Value* from, Value* to, float way, void* angles) {
   if (rows == 0) return;
   constexpr std::int64_t of_head = L::features / 2;
   const SequencesOfCall lie(leaf, rows);
@@ -176,8 +178,10 @@ template <class L> void turn(const CudaMemory& space, const Leaf& leaf, std::int
   float* const cosines = static_cast<float*>(angles);
   float* const sines = cosines + n;
   launch<MakeAngles>(space.queue->stream, extents_of(n), n, of_head, std::int64_t{L::base}, way, cosines, sines);
-  launch_in_runs<TurnPairs>(space.queue->stream, is_whole_packs(of_head), lie.sequences * lie.positions * heads.items.divisor(), heads,
-                            static_cast<const float*>(cosines), static_cast<const float*>(sines), from, to);
+  constexpr int each = of_head % Pack<float>::count == 0 ? Pack<float>::count : 1;  // also of bfloat16: angles are floats
+  const std::int64_t items = lie.sequences * lie.positions * heads.items.divisor();
+  launch<TurnPairs<Value, each>>(space.queue->stream, extents_of(items, each), items, heads, static_cast<const float*>(cosines),
+                                 static_cast<const float*>(sines), from, to);
 }
 
 }  // namespace heddle::compute_room
@@ -190,9 +194,14 @@ namespace heddle {
 /// Tested  compute/cuda/positions_test
 template <std::int64_t Length, std::int64_t Features, std::derived_from<compute_room::CudaCompute> C>
 struct Kernel<graph_room::LearnedPositions<Length, Features>, C> {
+  using TakesBFloat16 = Kernel;
   static constexpr bool backward_in_parts = true;
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) { compute_room::learned_positions_forward(call); }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) { compute_room::learned_positions_backward(call); }
+  template <class Value = float> static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
+    compute_room::learned_positions_forward<Value>(call);
+  }
+  template <class Value = float> static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
+    compute_room::learned_positions_backward<Value>(call);
+  }
 };
 /// Rotary on CudaCompute or what derives from it. Its angles lie in the workspace, 8 bytes for each pair of features of a head at each position.
 template <std::int64_t Features, class... Options, std::derived_from<compute_room::CudaCompute> C>
@@ -201,12 +210,15 @@ struct Kernel<graph_room::Rotary<Features, Options...>, C> {
   static constexpr core_room::Bytes scratch(const graph_room::Leaf& leaf) {
     return core_room::Bytes{graph_room::positions_of(leaf.in.shape) * L::features * core_room::float_bytes};
   }
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
-    compute_room::turn<L>(call.space, *call.leaf, call.rows, call.input, call.output, 1, call.workspace);
+  using TakesBFloat16 = Kernel;
+  template <class Value = float> static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
+    compute_room::turn<L>(call.space, *call.leaf, call.rows, compute_room::values_at<Value>(call.input), compute_room::values_at<Value>(call.output),
+                          1, call.workspace);
   }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
+  template <class Value = float> static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
     if (call.input_gradient != nullptr)
-      compute_room::turn<L>(call.space, *call.leaf, call.rows, call.output_gradient, call.input_gradient, -1, call.workspace);
+      compute_room::turn<L>(call.space, *call.leaf, call.rows, compute_room::values_at<Value>(call.output_gradient),
+                            compute_room::values_at<Value>(call.input_gradient), -1, call.workspace);
   }
 };
 

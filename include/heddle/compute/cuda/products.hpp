@@ -12,10 +12,13 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/compute/cuda/resources.hpp"
+#include "heddle/core/bfloat16.hpp"
+#include "heddle/core/shape.hpp"
 
 namespace heddle::compute_room {
 
@@ -66,18 +69,26 @@ struct ProductShape {
   bool b_transposed = false;                              ///< b is stored as (n, k)
   bool add = false;                                       ///< to what is in c
   bool bias = false;                                      ///< the same n numbers are added to each row of c
-  std::int64_t a_pitch = 0, b_pitch = 0, c_pitch = 0;     ///< floats from a stored row to the next; 0: as many as it has
+  std::int64_t a_pitch = 0, b_pitch = 0, c_pitch = 0;     ///< elements from a stored row to the next; 0: as many as it has
   std::int64_t batch = 1;                                 ///< so many products of the same extents
-  std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;  ///< floats from a matrix of the batch to the next
+  std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;  ///< elements from a matrix of the batch to the next
   GrowsIn grows = GrowsIn::nothing;
   std::int64_t rows = 1;   ///< that extent is of so many rows, and a multiple of them
   std::int64_t usual = 0;  ///< rows for which the algorithm is chosen; 0: CudaProductOptions::usual_rows
 };
 
+/// Of which type the factors of a product are, and what it makes; its bias is of that type too. Sums are float32 in any case. Gradients of weights
+/// from values in bfloat16 are {bfloat16, float32}.
+struct ProductTypes {
+  ElementType factors = ElementType::float32;
+  ElementType made = ElementType::float32;
+};
+template <class Value> inline constexpr ElementType type_of_values = std::is_same_v<Value, float> ? ElementType::float32 : ElementType::bfloat16;
+
 /// How products are made. 32 MiB of workspace are what NVIDIA advises for an H100.
 struct CudaProductOptions {
   std::size_t workspace_bytes = std::size_t{32} << 20U;
-  bool tf32 = false;            ///< factors are rounded to 10 bits behind the point, sums stay float32: an error of 3e-4 for 8 times the speed
+  bool tf32 = false;            ///< float32 factors are rounded to 10 bits behind the point: an error of 3e-4 for 8 times the speed
   std::int64_t usual_rows = 0;  ///< rows of the whole batch of a step; 0: those of the first product that is planned
 };
 
@@ -102,10 +113,12 @@ class CudaProducts {
   explicit CudaProducts(cudaStream_t stream) : CudaProducts(stream, {.workspace_bytes = std::size_t{1} << 20U}) {}
 
   /// Queues the product. `bias` has n numbers if shape.bias says so. Nothing is queued if m, n or batch is 0.
-  void run(const ProductShape& shape, const float* a, const float* b, float* c, const float* bias = nullptr, float scale = 1) {
+  template <class In, class Made>
+  void run(const ProductShape& shape, const In* a, const In* b, Made* c, const std::type_identity_t<Made>* bias = nullptr, float scale = 1) {
+    static_assert(std::is_same_v<Made, float> || std::is_same_v<Made, In>);
     if (shape.m == 0 || shape.n == 0 || shape.batch == 0) return;
-    const Plan& plan =
-        plan_of(shape, {alignment(a, shape, shape.a_stride), alignment(b, shape, shape.b_stride), alignment(c, shape, shape.c_stride)});
+    const Plan& plan = plan_of({shape, {type_of_values<In>, type_of_values<Made>}},
+                               {alignment(a, shape, shape.a_stride), alignment(b, shape, shape.b_stride), alignment(c, shape, shape.c_stride)});
     if (shape.bias) set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const float beta = shape.add ? 1.0F : 0.0F;
     // cuBLASLt stores by columns: it reads a row-major matrix as its transposed, and c^T = op(b)^T op(a)^T.
@@ -113,6 +126,7 @@ class CudaProducts {
                                 &plan.algorithm, workspace_.get(), options_.workspace_bytes, stream_),
                  "cublasLtMatmul");
   }
+  [[nodiscard]] bool tf32() const { return options_.tf32; }
   [[nodiscard]] std::int64_t plans() const { return static_cast<std::int64_t>(plans_.size()); }
   /// Plans for which the algorithm of the usual rows was refused: bits of their rows may be others.
   [[nodiscard]] std::int64_t plans_of_their_own() const { return of_their_own_; }
@@ -120,13 +134,18 @@ class CudaProducts {
  private:
   /// Bytes that the addresses of a, b and c are multiples of: {16, 16, 4}.
   using Alignments = std::array<std::uint32_t, 3>;
-  using Key = std::array<std::int64_t, 19>;
+  using Key = std::array<std::int64_t, 16>;
+  /// A shape and the types of its elements: of a gradient of a weight {shape, {bfloat16, float32}}.
+  struct Typed : ProductShape {
+    ProductTypes types;
+  };
   /// A shape as a key of a map: nvcc 13 uses a defaulted <=> before it is defined. Whether c is added to is no part of it, since no plan knows: so
   /// gradients that are added to zeros are those that overwrite.
-  static Key key_of(const ProductShape& s, const Alignments& at) {
-    return {s.m,       s.n,       s.k,     s.a_transposed, s.b_transposed, s.bias,     s.a_pitch,
-            s.b_pitch, s.c_pitch, s.batch, s.a_stride,     s.b_stride,     s.c_stride, static_cast<std::int64_t>(s.grows),
-            s.rows,    s.usual,   at[0],   at[1],          at[2]};
+  static Key key_of(const Typed& s, const Alignments& at) {
+    std::int64_t how = static_cast<std::int64_t>(s.grows);
+    for (const int part : {int{s.a_transposed}, int{s.b_transposed}, int{s.bias}, static_cast<int>(s.types.factors), static_cast<int>(s.types.made)})
+      how = 8 * how + part;
+    return {s.m, s.n, s.k, s.a_pitch, s.b_pitch, s.c_pitch, s.batch, s.a_stride, s.b_stride, s.c_stride, s.rows, s.usual, at[0], at[1], at[2], how};
   }
   /// Descriptors and the algorithm of one shape.
   struct Plan {
@@ -139,19 +158,20 @@ class CudaProducts {
     cublasLtMatmulAlgo_t algorithm{};
   };
 
-  static std::uint32_t alignment(const float* p, const ProductShape& s, std::int64_t stride) {
+  template <class Value> static std::uint32_t alignment(const Value* p, const ProductShape& s, std::int64_t stride) {
     constexpr std::uint32_t pack = 16;
-    const bool each = s.batch == 1 || stride % (pack / sizeof(float)) == 0;
-    return each && reinterpret_cast<std::uintptr_t>(p) % pack == 0 ? pack : std::uint32_t{sizeof(float)};
+    const bool each = s.batch == 1 || stride % Pack<Value>::count == 0;
+    return each && reinterpret_cast<std::uintptr_t>(p) % pack == 0 ? pack : std::uint32_t{sizeof(Value)};
   }
   template <class V> static void set(const LtProduct& product, cublasLtMatmulDescAttributes_t attribute, V value) {
     check_cublas(cublasLtMatmulDescSetAttribute(product.get(), attribute, static_cast<const void*>(&value), sizeof value),
                  "cublasLtMatmulDescSetAttribute");
   }
+  static cudaDataType_t lt_type(ElementType type) { return type == ElementType::bfloat16 ? CUDA_R_16BF : CUDA_R_32F; }
   /// Of a matrix that is stored as (rows, columns).
-  static LtLayout layout(const ProductShape& s, std::int64_t rows, std::int64_t columns, std::int64_t pitch, std::int64_t stride) {
+  static LtLayout layout(const ProductShape& s, ElementType type, std::int64_t rows, std::int64_t columns, std::int64_t pitch, std::int64_t stride) {
     LtLayout made;
-    check_cublas(cublasLtMatrixLayoutCreate(made.slot(), CUDA_R_32F, static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows),
+    check_cublas(cublasLtMatrixLayoutCreate(made.slot(), lt_type(type), static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows),
                                             pitch == 0 ? columns : pitch),
                  "cublasLtMatrixLayoutCreate");
     if (s.batch == 1) return made;
@@ -163,19 +183,22 @@ class CudaProducts {
     return made;
   }
   /// A plan without its algorithm.
-  Plan described(const ProductShape& s) {
+  Plan described(const Typed& s) {
     Plan made;
-    check_cublas(cublasLtMatmulDescCreate(made.product.slot(), options_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
+    const bool rounds = options_.tf32 && s.types.factors == ElementType::float32;
+    check_cublas(cublasLtMatmulDescCreate(made.product.slot(), rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
                  "cublasLtMatmulDescCreate");
     set(made.product, CUBLASLT_MATMUL_DESC_TRANSA, s.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(made.product, CUBLASLT_MATMUL_DESC_TRANSB, s.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (s.bias) {
       set(made.product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      set(made.product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, lt_type(s.types.made));
       set(made.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(workspace_.get()));  // any: the heuristic asks for one
     }
-    made.a = s.a_transposed ? layout(s, s.k, s.m, s.a_pitch, s.a_stride) : layout(s, s.m, s.k, s.a_pitch, s.a_stride);
-    made.b = s.b_transposed ? layout(s, s.n, s.k, s.b_pitch, s.b_stride) : layout(s, s.k, s.n, s.b_pitch, s.b_stride);
-    made.c = layout(s, s.m, s.n, s.c_pitch, s.c_stride);
+    const ElementType factors = s.types.factors;
+    made.a = s.a_transposed ? layout(s, factors, s.k, s.m, s.a_pitch, s.a_stride) : layout(s, factors, s.m, s.k, s.a_pitch, s.a_stride);
+    made.b = s.b_transposed ? layout(s, factors, s.n, s.k, s.b_pitch, s.b_stride) : layout(s, factors, s.k, s.n, s.b_pitch, s.b_stride);
+    made.c = layout(s, s.types.made, s.m, s.n, s.c_pitch, s.c_stride);
     return made;
   }
   /// The first choice of the heuristic, if it has one.
@@ -203,14 +226,14 @@ class CudaProducts {
       }
     return false;
   }
-  [[noreturn]] HEDDLE_COLD void refuse_shape(const ProductShape& s) const {
+  [[noreturn]] HEDDLE_COLD void refuse_shape(const Typed& s) const {
+    const char* const words = s.types.factors == ElementType::bfloat16 ? " in bfloat16" : options_.tf32 ? " in TF32" : " in float32";
     const auto matrix = [](std::int64_t rows, std::int64_t columns, bool transposed) {
       return grouped_digits(rows) + " x " + grouped_digits(columns) + (transposed ? " (transposed)" : "");
     };
     throw Error(Code{'R', 36}, "cuBLASLt has no algorithm for the product of " + matrix(s.m, s.k, s.a_transposed) + " and " +
-                                   matrix(s.k, s.n, s.b_transposed) + (options_.tf32 ? " in TF32" : " in float32") +
-                                   (s.batch > 1 ? ", " + grouped_digits(s.batch) + " in a batch" : "") + (s.bias ? ", plus a bias" : "") +
-                                   ". Fix: take sizes below 2,147,483,648, or smaller micro-batches.");
+                                   matrix(s.k, s.n, s.b_transposed) + words + (s.batch > 1 ? ", " + grouped_digits(s.batch) + " in a batch" : "") +
+                                   (s.bias ? ", plus a bias" : "") + ". Fix: take sizes below 2,147,483,648, or smaller micro-batches.");
   }
   /// Whether an algorithm that was chosen for other rows can run this one.
   [[nodiscard]] bool takes(const Plan& plan, const Shared& shared) const {
@@ -220,13 +243,13 @@ class CudaProducts {
     return accepted(status, "cublasLtMatmulAlgoCheck") && facts.workspaceSize <= options_.workspace_bytes;
   }
 
-  const Plan& plan_of(const ProductShape& s, const Alignments& at) {
+  const Plan& plan_of(const Typed& s, const Alignments& at) {
     const Key key = key_of(s, at);
     const auto known = plans_.find(key);
     return known != plans_.end() ? known->second : plans_.emplace(key, made_plan(s, at)).first->second;
   }
   static bool can_be_described(const ProductShape& s) { return s.batch <= std::numeric_limits<std::int32_t>::max(); }
-  Plan made_plan(const ProductShape& s, const Alignments& at) {
+  Plan made_plan(const Typed& s, const Alignments& at) {
     if (!can_be_described(s)) refuse_shape(s);
     Plan made = described(s);
     if (s.grows != GrowsIn::nothing) {
@@ -240,18 +263,18 @@ class CudaProducts {
     return made;
   }
   /// That of the usual rows; null if there is none for so many.
-  const Shared* shared_of(const ProductShape& s, const Alignments& at) {
+  const Shared* shared_of(const Typed& s, const Alignments& at) {
     const Key key = key_of(with_rows(s, 1), at);
     const auto known = shared_.find(key);
     if (known != shared_.end()) return &known->second;
     const std::int64_t usual = s.usual != 0 ? s.usual : options_.usual_rows != 0 ? options_.usual_rows : s.rows;
-    const ProductShape shape = with_rows(s, usual);
+    const Typed shape = with_rows(s, usual);
     if (!can_be_described(shape)) return nullptr;
     Plan like = described(shape);
     if (!choose(like, at)) return nullptr;
     return &shared_.emplace(key, Shared{like.algorithm}).first->second;
   }
-  static ProductShape with_rows(ProductShape s, std::int64_t rows) {
+  static Typed with_rows(Typed s, std::int64_t rows) {
     std::int64_t& extent = s.grows == GrowsIn::m ? s.m : s.grows == GrowsIn::n ? s.n : s.batch;
     extent = extent / s.rows * rows;
     s.rows = rows;
@@ -267,9 +290,10 @@ class CudaProducts {
   std::int64_t of_their_own_ = 0;
 };
 
-/// Queues a product on the queue of a call.
-inline void product(const CudaQueue& queue, const ProductShape& shape, const float* a, const float* b, float* c, const float* bias = nullptr,
-                    float scale = 1) {
+/// Queues a product on the queue of a call: of floats, or of bfloat16 that make bfloat16 or floats.
+template <class In, class Made>
+void product(const CudaQueue& queue, const ProductShape& shape, const In* a, const In* b, Made* c, const std::type_identity_t<Made>* bias = nullptr,
+             float scale = 1) {
   queue.products->run(shape, a, b, c, bias, scale);
 }
 

@@ -14,16 +14,16 @@ namespace heddle::compute_room {
 
 /// to = bytes numerator / denominator. The product is exact, since 255 x 2^16 is below 2^24, and the quotient is rounded once: every byte has the
 /// bits of Rescaling::numbers().
-struct RescaleBytes {
+template <class Value> struct RescaleBytes {
   static constexpr const char* name = "RescaleBytes";
   static constexpr bool cooperative = false;
   static constexpr int each = Pack<float>::count;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, float numerator, float denominator, const std::uint8_t* bytes, float* to) const {
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, float numerator, float denominator, const std::uint8_t* bytes, Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
     const FourBytes x = load(bytes + i, n - i);
-    FloatsOfThread<each> y;
+    NumbersOfThread<each> y;
     for (int k = 0; k < each; ++k) y.values[k] = static_cast<float>(x.values[k]) * numerator / denominator;
     y.store(to + i, n - i);
   }
@@ -51,13 +51,14 @@ namespace heddle {
 /// Tested  compute/cuda/rescaling_test
 template <std::int64_t Numerator, std::int64_t Denominator, std::derived_from<compute_room::CudaCompute> C>
 struct Kernel<graph_room::Rescaling<Numerator, Denominator>, C> {
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
-    using K = compute_room::RescaleBytes;
+  using TakesBFloat16 = Kernel;
+  template <class Value = float> static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
+    using K = compute_room::RescaleBytes<Value>;
     const std::int64_t n = call.rows * call.leaf->in.elements();
     compute_room::launch<K>(call.space.queue->stream, compute_room::extents_of(n, K::each), n, static_cast<float>(Numerator),
-                            static_cast<float>(Denominator), call.bytes, call.output);
+                            static_cast<float>(Denominator), call.bytes, compute_room::values_at<Value>(call.output));
   }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>&) {}
+  template <class Value = float> static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>&) {}
 };
 
 }  // namespace heddle

@@ -15,12 +15,13 @@ namespace heddle::compute_room {
 
 /// A copy on the card, or nothing where both are one array: 8 rows of (28, 28) are one copy of 25,088 bytes.
 struct ReshapeOnCard {
-  static void forward(const ForwardCallIn<CudaMemory>& call) {
-    CudaCompute::copy(call.space, call.output, call.input, call.rows * call.leaf->in.elements());
+  template <class Value = float> static void forward(const ForwardCallIn<CudaMemory>& call) {
+    CudaCompute::copy(call.space, values_at<Value>(call.output), values_at<Value>(call.input), call.rows * call.leaf->in.elements());
   }
-  static void backward(const BackwardCallIn<CudaMemory>& call) {
+  template <class Value = float> static void backward(const BackwardCallIn<CudaMemory>& call) {
     if (call.input_gradient != nullptr)
-      CudaCompute::copy(call.space, call.input_gradient, call.output_gradient, call.rows * call.leaf->in.elements());
+      CudaCompute::copy(call.space, values_at<Value>(call.input_gradient), values_at<Value>(call.output_gradient),
+                        call.rows * call.leaf->in.elements());
   }
 };
 
@@ -29,8 +30,12 @@ struct ReshapeOnCard {
 namespace heddle {
 
 /// Tested  compute/cuda/reshape_test
-template <std::derived_from<compute_room::CudaCompute> C> struct Kernel<graph_room::Flatten, C> : compute_room::ReshapeOnCard {};
+template <std::derived_from<compute_room::CudaCompute> C> struct Kernel<graph_room::Flatten, C> : compute_room::ReshapeOnCard {
+  using TakesBFloat16 = Kernel;
+};
 template <std::int64_t... Sizes, std::derived_from<compute_room::CudaCompute> C>
-struct Kernel<graph_room::Unflatten<Sizes...>, C> : compute_room::ReshapeOnCard {};
+struct Kernel<graph_room::Unflatten<Sizes...>, C> : compute_room::ReshapeOnCard {
+  using TakesBFloat16 = Kernel;
+};
 
 }  // namespace heddle

@@ -57,27 +57,28 @@ template <class... Each, std::derived_from<compute_room::CudaCompute> C> struct 
   using Call = seams_room::LossCallIn<compute_room::CudaMemory>;
   static constexpr Bytes scratch() { return Bytes{All::count * compute_room::loss_scratch.value}; }
 
-  static void sum(const Call& call) { queue(call, call.loss, nullptr, nullptr); }
+  using TakesBFloat16 = LossKernel;
+  template <class Value = float> static void sum(const Call& call) { queue<Value>(call, call.loss, nullptr, nullptr); }
   /// The mean of each, without its weight, and by what it was divided, in rows: both are written on the card.
-  static void each(const Call& call, double* means, double* divisors) { queue(call, nullptr, means, divisors); }
+  static void each(const Call& call, double* means, double* divisors) { queue<float>(call, nullptr, means, divisors); }
 
  private:
-  static void queue(const Call& call, float* loss, double* means, double* divisors) {
+  template <class Value> static void queue(const Call& call, float* loss, double* means, double* divisors) {
     compute_room::JoinedLosses joined;
-    (..., add<typename graph_room::ReadLossOf<Each>::Loss>(call, joined));
+    (..., add<typename graph_room::ReadLossOf<Each>::Loss, Value>(call, joined));
     compute_room::launch<compute_room::JoinLosses>(call.space.queue->stream,
                                                    compute_room::Extents{1, compute_room::team_block_threads, compute_room::fold_bytes}, joined,
                                                    call.space.queue->numbers, static_cast<const double*>(call.workspace), loss, means, divisors);
   }
-  template <class Loss> static void add(const Call& call, compute_room::JoinedLosses& joined) {
+  template <class Loss, class Value> static void add(const Call& call, compute_room::JoinedLosses& joined) {
     const int k = joined.count++;
     const graph_room::PlaceOfLoss place = All::place_of(k, output_of(call));
     const auto weight = static_cast<float>(All::said[k].weight);
     joined.weights[k] = All::said[k].weight;
     joined.targets_of_position[k] = static_cast<double>(place.targets);
     joined.divisors[k] = LossKernel<Loss, C>::divisor(call, place, k);
-    joined.blocks[k] =
-        LossKernel<Loss, C>::sum_part(call, place, {k, weight, static_cast<double*>(call.workspace) + k * compute_room::most_loss_blocks});
+    joined.blocks[k] = LossKernel<Loss, C>::template sum_part<Value>(
+        call, place, {k, weight, static_cast<double*>(call.workspace) + k * compute_room::most_loss_blocks});
   }
   /// A row has so many positions, one behind the other.
   static graph_room::Spec output_of(const Call& call) {

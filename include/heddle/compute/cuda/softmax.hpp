@@ -30,8 +30,8 @@ struct SumOfPowers {
 /// in double.
 ///
 /// Law     bits depend on the vector and on how it is shared alone
-template <class Way, class Team, class Also>
-[[nodiscard]] HEDDLE_DEVICE SumOfPowers sum_of_powers(const Team& team, const Places<Way>& places, const float* from, Pack<float> (&x)[Way::packs],
+template <class Value, class Way, class Team, class Also>
+[[nodiscard]] HEDDLE_DEVICE SumOfPowers sum_of_powers(const Team& team, const Places<Way>& places, const Value* from, Pack<float> (&x)[Way::packs],
                                                       const Also& also) {
   float most = -infinity;
   double sum = 0;
@@ -57,15 +57,15 @@ template <class Way, class Team, class Also>
 }
 
 /// y = exp(x - m) / sum of exp(x - m), or x - m - log of the sum, with the largest element m.
-template <bool Logarithm, class Way> struct SoftmaxForward {
+template <class Value, bool Logarithm, class Way> struct SoftmaxForward {
   static constexpr const char* name = "SoftmaxForward";
   static constexpr bool cooperative = true;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t n, const float* input, float* output) const {
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t n, const Value* input, Value* output) const {
     const Team<Way::whole, B> team(b);
     const Places<Way> places(team, n, n % Pack<float>::count == 0);
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
       Pack<float> x[Way::packs]{};
-      const float* const from = input + v * n;
+      const Value* const from = input + v * n;
       const SumOfPowers of = sum_of_powers(team, places, from, x, [](float, int) {});
       const auto share = static_cast<float>(1 / of.sum);  // infinite where all is masked out, so that 0 times it is NaN
       const auto log_sum = static_cast<float>(std::log(of.sum));
@@ -79,12 +79,12 @@ template <bool Logarithm, class Way> struct SoftmaxForward {
 };
 
 /// dx_i = y_i (dy_i - sum_j dy_j y_j); of the logarithm dx_i = dy_i - exp(y_i) sum_j dy_j.
-template <bool Logarithm, class Way> struct SoftmaxBackward {
+template <class Value, bool Logarithm, class Way> struct SoftmaxBackward {
   static constexpr const char* name = "SoftmaxBackward";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t n, const float* output, const float* output_gradient,
-                                float* input_gradient) const {
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t n, const Value* output, const Value* output_gradient,
+                                Value* input_gradient) const {
     const Team<Way::whole, B> team(b);
     const Places<Way> places(team, n, n % Pack<float>::count == 0);
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
@@ -117,18 +117,20 @@ template <bool Logarithm, class Way> struct SoftmaxBackward {
 /// Errors  R36; rows may be 0. A vector with a NaN, or of -infinity alone, is NaN throughout, as PyTorch's
 /// Tested  compute/cuda/softmax_test
 template <bool Logarithm> struct CudaSoftmax {
-  static void forward(const ForwardCallIn<CudaMemory>& call) {
+  template <class Value = float> static void forward(const ForwardCallIn<CudaMemory>& call) {
     const std::int64_t n = call.leaf->in.shape.last(), vectors = call.rows * (call.leaf->in.elements() / n);
     with_team(n, [&](auto way) {
-      launch<SoftmaxForward<Logarithm, decltype(way)>>(call.space.queue->stream, extents_of_teams(way, vectors), vectors, n, call.input, call.output);
+      launch<SoftmaxForward<Value, Logarithm, decltype(way)>>(call.space.queue->stream, extents_of_teams(way, vectors), vectors, n,
+                                                              values_at<Value>(call.input), values_at<Value>(call.output));
     });
   }
-  static void backward(const BackwardCallIn<CudaMemory>& call) {
+  template <class Value = float> static void backward(const BackwardCallIn<CudaMemory>& call) {
     if (call.input_gradient == nullptr) return;
     const std::int64_t n = call.leaf->in.shape.last(), vectors = call.rows * (call.leaf->in.elements() / n);
     with_team(n, [&](auto way) {
-      launch<SoftmaxBackward<Logarithm, decltype(way)>>(call.space.queue->stream, extents_of_teams(way, vectors), vectors, n, call.output,
-                                                        call.output_gradient, call.input_gradient);
+      launch<SoftmaxBackward<Value, Logarithm, decltype(way)>>(call.space.queue->stream, extents_of_teams(way, vectors), vectors, n,
+                                                               values_at<Value>(call.output), values_at<Value>(call.output_gradient),
+                                                               values_at<Value>(call.input_gradient));
     });
   }
 };
@@ -137,7 +139,11 @@ template <bool Logarithm> struct CudaSoftmax {
 
 namespace heddle {
 
-template <std::derived_from<compute_room::CudaCompute> C> struct Kernel<graph_room::Softmax, C> : compute_room::CudaSoftmax<false> {};
-template <std::derived_from<compute_room::CudaCompute> C> struct Kernel<graph_room::LogSoftmax, C> : compute_room::CudaSoftmax<true> {};
+template <std::derived_from<compute_room::CudaCompute> C> struct Kernel<graph_room::Softmax, C> : compute_room::CudaSoftmax<false> {
+  using TakesBFloat16 = Kernel;
+};
+template <std::derived_from<compute_room::CudaCompute> C> struct Kernel<graph_room::LogSoftmax, C> : compute_room::CudaSoftmax<true> {
+  using TakesBFloat16 = Kernel;
+};
 
 }  // namespace heddle

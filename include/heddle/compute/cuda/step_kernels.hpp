@@ -2,15 +2,17 @@
 // Room: compute. Kernels of a step that belong to no layer: sums over logical devices, squares, the loss scale, clipping, bfloat16, trees of losses.
 // Sees: compute/cuda/cuda, core.  Does not see: layers, policies, programs.
 // In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, Unscale, Scale, TakeOverflow, TakeNorm, ClipAll, ClipEach,
-// FoldTracked, WidenAll, RoundAll, RoundFloats, launch_each.
+// FoldTracked, convert_all, launch_each.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "heddle/compute/cuda/block.hpp"
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/compute/cuda/launch.hpp"
+#include "heddle/compute/cuda/values.hpp"
 #include "heddle/core/bfloat16.hpp"
 #include "heddle/core/finite.hpp"
 
@@ -103,10 +105,12 @@ template <class K> struct OfEach {
 template <class K, class... A> void launch_each(cudaStream_t stream, std::int64_t n, A... arguments) {
   launch<OfEach<K>>(stream, extents_of(n), n, arguments...);
 }
-/// Multiplies by the scale of the loss.
+/// Multiplies by the scale of the loss: of bfloat16 without an error where the scale is a power of two, as it is unless a plan's user sets another.
 struct Scale {
   static constexpr const char* name = "Scale";
-  HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, float* values) { values[i] *= numbers->loss_scale; }
+  template <class Value> HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, Value* values) {
+    values[i] = as_value<Value>(as_float(values[i]) * numbers->loss_scale);
+  }
 };
 /// Whether a gradient overflows, as the flag of all ranks says: then the step holds.
 struct TakeOverflow {
@@ -159,21 +163,26 @@ struct FoldTracked {
   }
 };
 
-/// to = from, which is exact.
-struct WidenAll {
-  static constexpr const char* name = "WidenAll";
-  HEDDLE_DEVICE static void at(std::int64_t i, const BFloat16* from, float* to) { to[i] = widened(from[i]); }
+/// to = from, four a thread: of bfloat16 exact, of floats rounded to the nearest, ties to even; from floats to floats as if there were bfloat16
+/// between.
+template <class From, class To> struct ConvertAll {
+  static constexpr const char* name = "ConvertAll";
+  static constexpr bool cooperative = false;
+  static constexpr int each = Pack<float>::count;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const From* from, To* to) const {
+    const std::int64_t i = first_of_thread<each>(b);
+    if (i >= n) return;
+    NumbersOfThread<each> x;
+    x.load(from + i, n - i);
+    if constexpr (std::is_same_v<From, To>)
+      for (float& value : x.values) value = as_float(as_bfloat16(value));
+    x.store(to + i, n - i);
+  }
 };
-/// to = from, rounded to the nearest, ties to even.
-struct RoundAll {
-  static constexpr const char* name = "RoundAll";
-  HEDDLE_DEVICE static void at(std::int64_t i, const float* from, BFloat16* to) { to[i] = rounded(from[i]); }
-};
-/// to = from, rounded as by RoundAll, as floats again.
-struct RoundFloats {
-  static constexpr const char* name = "RoundFloats";
-  HEDDLE_DEVICE static void at(std::int64_t i, const float* from, float* to) { to[i] = widened(rounded(from[i])); }
-};
+template <class From, class To> void convert_all(cudaStream_t stream, std::int64_t n, const From* from, To* to) {
+  using K = ConvertAll<From, To>;
+  launch<K>(stream, extents_of(n, K::each), n, from, to);
+}
 
 /// Behind `count` losses their sum, along the tree of gradients: of 3 it is (a + b) + c.
 struct TreeOfLosses {

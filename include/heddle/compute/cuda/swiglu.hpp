@@ -17,15 +17,15 @@ namespace heddle::compute_room {
 [[nodiscard]] HEDDLE_DEVICE inline std::int64_t gate_of(std::int64_t i, Divisor width) { return i + width.quotient_of(i) * width.divisor(); }
 
 /// n elements of the output, each its gate's share of its value.
-template <int each> struct OpenGates {
+template <class Value, int each> struct OpenGates {
   static constexpr const char* name = "OpenGates";
   static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, Divisor width, const float* from, float* to) const {
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, Divisor width, const Value* from, Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
-    const float* const at = from + gate_of(i, width);
-    FloatsOfThread<each> gate;
-    FloatsOfThread<each> value;
+    const Value* const at = from + gate_of(i, width);
+    NumbersOfThread<each> gate;
+    NumbersOfThread<each> value;
     gate.load(at);
     value.load(at + width.divisor());
     for (int k = 0; k < each; ++k) value.values[k] = SwiGLU::let_through(gate.values[k], value.values[k]);
@@ -33,17 +33,17 @@ template <int each> struct OpenGates {
   }
 };
 /// The gradients of both from n elements of that of the output.
-template <int each> struct PullBackGates {
+template <class Value, int each> struct PullBackGates {
   static constexpr const char* name = "PullBackGates";
   static constexpr bool cooperative = false;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, Divisor width, const float* input, const float* from, float* to) const {
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, Divisor width, const Value* input, const Value* from, Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
     const std::int64_t at = gate_of(i, width);
-    FloatsOfThread<each> gate;
-    FloatsOfThread<each> value;
-    FloatsOfThread<each> gradient;
+    NumbersOfThread<each> gate;
+    NumbersOfThread<each> value;
+    NumbersOfThread<each> gradient;
     gate.load(input + at);
     value.load(input + at + width.divisor());
     gradient.load(from + i);
@@ -65,18 +65,20 @@ namespace heddle {
 /// Errors  none; rows may be 0
 /// Tested  compute/cuda/swiglu_test
 template <std::derived_from<compute_room::CudaCompute> C> struct Kernel<graph_room::SwiGLU, C> {
-  static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
+  using TakesBFloat16 = Kernel;
+  template <class Value = float> static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
     const std::int64_t width = call.leaf->out.shape.last();
-    compute_room::launch_in_runs<compute_room::OpenGates>(call.space.queue->stream, compute_room::is_whole_packs(width),
-                                                          call.rows * call.leaf->out.elements(), compute_room::Divisor{width}, call.input,
-                                                          call.output);
+    compute_room::launch_values_in_runs<compute_room::OpenGates, Value>(call.space.queue->stream, width, call.rows * call.leaf->out.elements(),
+                                                                        compute_room::Divisor{width}, compute_room::values_at<Value>(call.input),
+                                                                        compute_room::values_at<Value>(call.output));
   }
-  static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
+  template <class Value = float> static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
     if (call.input_gradient == nullptr) return;
     const std::int64_t width = call.leaf->out.shape.last();
-    compute_room::launch_in_runs<compute_room::PullBackGates>(call.space.queue->stream, compute_room::is_whole_packs(width),
-                                                              call.rows * call.leaf->out.elements(), compute_room::Divisor{width}, call.input,
-                                                              call.output_gradient, call.input_gradient);
+    compute_room::launch_values_in_runs<compute_room::PullBackGates, Value>(call.space.queue->stream, width, call.rows * call.leaf->out.elements(),
+                                                                            compute_room::Divisor{width}, compute_room::values_at<Value>(call.input),
+                                                                            compute_room::values_at<Value>(call.output_gradient),
+                                                                            compute_room::values_at<Value>(call.input_gradient));
   }
 };
 

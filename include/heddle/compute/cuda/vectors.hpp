@@ -11,6 +11,7 @@
 
 #include "heddle/compute/cuda/block.hpp"
 #include "heddle/compute/cuda/launch.hpp"
+#include "heddle/compute/cuda/values.hpp"
 
 namespace heddle::compute_room {
 
@@ -46,10 +47,11 @@ template <class Fold, class T, BlockOfThreads B> [[nodiscard]] HEDDLE_DEVICE T f
   return x;
 }
 
-/// A way to share vectors, as a type: by a block if `Whole`, else by a warp, which has a vector in its registers, `Packs` times four elements a
-/// thread.
-template <bool Whole, int Packs> struct TeamWay {
+/// A way to share vectors, as a type: by a block if `Whole`, else by a warp; a thread has `Packs` times four elements of a tile. Where a warp does
+/// not loop over tiles, one is enough for every vector, and can lie in registers.
+template <bool Whole, int Packs, bool Loops = Whole> struct TeamWay {
   static constexpr bool whole = Whole;
+  static constexpr bool loops = Loops;
   static constexpr int packs = Packs;
   static constexpr std::int64_t teams = Whole ? 1 : warps_of_a_block;  // of a block
 };
@@ -89,23 +91,24 @@ struct FourPlaces {
   int first, step, n;
   [[nodiscard]] HEDDLE_DEVICE int place(int e) const { return first + e * step; }
   [[nodiscard]] HEDDLE_DEVICE bool has(int e) const { return place(e) < n; }
-  [[nodiscard]] HEDDLE_DEVICE Pack<float> of(const float* from) const {
-    if (step == 1) return load_pack(from + first);
+  template <class Value> [[nodiscard]] HEDDLE_DEVICE Pack<float> of(const Value* from) const {
+    if (step == 1) return load_four(from + first);
     Pack<float> read{};
     for (int e = 0; e < Pack<float>::count; ++e)
-      if (has(e)) read.values[e] = from[place(e)];
+      if (has(e)) read.values[e] = as_float(from[place(e)]);
     return read;
   }
-  HEDDLE_DEVICE void put(const Pack<float>& made, float* to) const {
-    if (step == 1) return store_pack(to + first, made);
+  /// Rounded where they are kept in bfloat16.
+  template <class Value> HEDDLE_DEVICE void put(const Pack<float>& made, Value* to) const {
+    if (step == 1) return store_four(to + first, made);
     for (int e = 0; e < Pack<float>::count; ++e)
-      if (has(e)) to[place(e)] = made.values[e];
+      if (has(e)) to[place(e)] = as_value<Value>(made.values[e]);
   }
 };
 
 /// Which elements of a vector of n below 2^30 a thread of a team has, Way::packs times four of a tile at once. 768 elements that a warp shares are
-/// one tile of 8 packs, of which each thread has 6; 50,304 that 256 threads share are seven tiles. `packed`: every vector begins at 16 bytes, and n
-/// is a multiple of 4.
+/// one tile of 8 packs, of which each thread has 6; 50,304 that 256 threads share are seven tiles. `packed`: every vector begins at a multiple of
+/// four elements, which are one load, and n is one.
 ///
 /// Law     a thread has the same elements whenever it is asked, so what it writes it reads again without a barrier
 template <class Way> class Places {
@@ -116,7 +119,7 @@ template <class Way> class Places {
   [[nodiscard]] HEDDLE_DEVICE int elements() const { return n_; }
   [[nodiscard]] HEDDLE_DEVICE int tile() const { return threads_ * Way::packs * Pack<float>::count; }
   /// What has been read of the one tile there is remains in registers.
-  [[nodiscard]] HEDDLE_DEVICE bool one_tile() const { return !Way::whole || n_ <= tile(); }
+  [[nodiscard]] HEDDLE_DEVICE bool one_tile() const { return !Way::loops || n_ <= tile(); }
 
   /// visit(number of the pack, its places), of the tile that begins with element `begin`. Numbers are constants, or packs would not lie in registers.
   template <class Visit> HEDDLE_DEVICE void of_tile(int begin, const Visit& visit) const {
@@ -124,13 +127,13 @@ template <class Way> class Places {
   }
   /// The same of all tiles, one after another.
   template <class Visit> HEDDLE_DEVICE void each(const Visit& visit) const {
-    if constexpr (!Way::whole)
+    if constexpr (!Way::loops)
       of_tile(0, visit);
     else
       for (int begin = 0; begin < n_; begin += tile()) of_tile(begin, visit);
   }
   /// All elements are `value`.
-  HEDDLE_DEVICE void fill(float* to, float value) const {
+  template <class Value> HEDDLE_DEVICE void fill(Value* to, float value) const {
     each([&](int, const FourPlaces& at) { at.put({{value, value, value, value}}, to); });
   }
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Arithmetic of fewer bits on this card: kernels in bfloat16 against themselves in float32, products in TF32 against loops in double, and a step of
+// GPT-2 small in float32, TF32 and bfloat16 beside each other.
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "rooms.hpp"  // names of all rooms, as tests see them
+// clang-format off: they come first
+#include "conformance/bfloat16.hpp"
+#include "conformance/compute.hpp"
+#include "conformance/cuda.hpp"
+#include "conformance/layers.hpp"
+#include "gpt2.hpp"
+#include "heddle/backend/cuda_one_card.hpp"
+#include "heddle/backend/cuda_tf32.hpp"
+#include "heddle/core/type_name.hpp"
+
+using namespace plans_on_cards;
+
+namespace {
+
+template <class Law> void law_row(const std::string& name, const char* arithmetic, Law law) {
+  std::string broken;
+  try {
+    broken = law();
+  } catch (const std::exception& error) {
+    broken = error.what();
+  }
+  if (!broken.empty()) ++wrong;
+  std::printf("| %s | %s | %s |\n", name.c_str(), arithmetic, broken.empty() ? "yes" : ("NO: " + broken).c_str());
+  std::fflush(stdout);
+}
+
+template <class L> void layer_rows() {
+  using namespace conformance;
+  const std::string name{type_name<L>().view()};
+  if constexpr (run_room::TakesBFloat16<L, CudaCompute>)
+    law_row(name, "bfloat16", [] { return broken_law_of_bfloat16<L, UploadedCuda, UploadedHalves>(20); });
+  if constexpr (asks_for_products<L>) law_row(name, "TF32", [] { return broken_law_of_layer<L, UploadedTF32>(20, Asked::all, precision_of_tf32); });
+}
+
+}  // namespace
+
+int main() {
+  std::printf("| kernel | in | the numbers of float32 rounded once, or of loops in double within TF32 |\n|---|---|---|\n");
+  conformance::for_each_of<conformance::Layers>([]<class L> { layer_rows<L>(); });
+  conformance::for_each_of<conformance::Losses>([]<class Loss> {
+    law_row(std::string{Loss::name()}, "bfloat16",
+            [] { return conformance::broken_law_of_loss_in_bfloat16<Loss, conformance::UploadedCuda, conformance::UploadedHalves>(40); });
+  });
+  gpt2_head();
+  gpt2_row<CudaOneCard>("float32");
+  gpt2_row<AllowTF32<CudaOneCard>>("TF32");
+  gpt2_row<CudaOneCard, Mixed<BFloat16>>("Mixed<BFloat16>");
+  gpt2_row<AllowTF32<CudaOneCard>, Mixed<BFloat16>>("Mixed<BFloat16>, TF32 for what has copies");
+  std::printf("\nhalves: %d rows wrong\n", wrong);
+  return wrong == 0 ? 0 : 1;
+}
