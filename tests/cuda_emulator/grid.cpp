@@ -25,6 +25,7 @@ using heddle::compute_room::BlockExecutor;
 using heddle::compute_room::ExecutedBlock;
 using heddle::compute_room::HostKernel;
 using heddle::compute_room::KernelLine;
+using heddle::compute_room::LaneOfProduct;
 using heddle::compute_room::warp_threads;
 
 /// The shared memory of one block: pieces with gaps, and nothing in the gaps may change. It is new for each block, since blocks have no order.
@@ -140,6 +141,10 @@ class GridRun final : public BlockExecutor {
     running_->bytes = bytes;
     running_->from_lane = lane;
     meet(Lane::Phase::shuffle, at, nullptr);  // a shuffle makes no order of memory
+  }
+  void add_product(const LaneOfProduct& mine, const KernelLine& at) override {
+    running_->part = &mine;
+    meet(Lane::Phase::product, at, nullptr);
   }
   /// Ends the kernel from within; does not return.
   void stop(const char* why) {

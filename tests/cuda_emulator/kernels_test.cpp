@@ -54,7 +54,7 @@ TEST_CASE("a barrier that is missing before scratch is used again shows as a wro
   if (!tsan::on) CHECK(wrong_orders<Barriers::none_before_reuse>() > 5);
 }
 
-enum class Meets { not_all, at_two_lines, half_a_warp, lanes_apart };
+enum class Meets { not_all, at_two_lines, half_a_warp, lanes_apart, product_of_some, shuffle_and_product };
 template <Meets How> struct Apart {
   static constexpr const char* name = "Apart";
   static constexpr bool cooperative = true;
@@ -77,6 +77,15 @@ template <Meets How> struct Apart {
         x = b.shuffle_xor(x, 1);
       else
         x = b.shuffle_xor(x, 1);
+    }
+    if constexpr (How == Meets::product_of_some || How == Meets::shuffle_and_product) {
+      float sums[4] = {};
+      const TensorFloat left[4] = {}, right[2] = {};
+      if (b.thread() != 7)
+        b.add_product(sums, left, right);
+      else if (How == Meets::shuffle_and_product)
+        x = b.shuffle_xor(x, 1);
+      x += sums[0];
     }
     out[b.thread()] = x;
   }
@@ -105,7 +114,42 @@ TEST_CASE("threads that do not all meet are counted by place") {
   CHECK(says(said, {"Apart, block ", "its threads do not meet", "1 is at the end", "63 are at sync in kernels_test.cpp:"}));
   CHECK(says(said_of<Apart<Meets::at_two_lines>>({1, 64}).second, {"32 are at sync in kernels_test.cpp:", "; 32 are at sync"}));
   CHECK(says(said_of<Apart<Meets::half_a_warp>>({1, 32}).second, {"16 are at a shuffle in kernels_test.cpp:", "16 are at the end"}));
-  CHECK(says(said_of<Apart<Meets::lanes_apart>>({1, 32}).second, {"the lanes of warp 0 do not meet at one shuffle", "16 are at a shuffle"}));
+  CHECK(
+      says(said_of<Apart<Meets::lanes_apart>>({1, 32}).second, {"the lanes of warp 0 do not meet at one shuffle or product", "16 are at a shuffle"}));
+  CHECK(says(said_of<Apart<Meets::product_of_some>>({1, 64}).second,
+             {"its threads do not meet", "31 are at a product in kernels_test.cpp:", "33 are at the end"}));
+  CHECK(says(said_of<Apart<Meets::shuffle_and_product>>({1, 32}).second,
+             {"the lanes of warp 0 do not meet at one shuffle or product", "31 are at a product", "1 is at a shuffle"}));
+}
+enum class Factors { rounded, left_is_not, right_is_not, two_forms, not_cooperative };
+template <Factors Are> struct Multiplies {
+  static constexpr const char* name = "Multiplies";
+  static constexpr bool cooperative = Are != Factors::not_cooperative;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, float* out) const {
+    const bool here = b.thread() == 37;
+    const TensorFloat even{0x3F800000}, odd{0x3F800001};
+    float sums[4] = {};
+    const TensorFloat left[4] = {even, even, even, here && Are == Factors::left_is_not ? odd : even};
+    const TensorFloat right[2] = {even, here && Are == Factors::right_is_not ? odd : even};
+    if constexpr (Are == Factors::two_forms) {
+      const BFloat16Pair left_pairs[4] = {}, right_pairs[2] = {};
+      const int line = __LINE__;
+      if (here)
+        b.add_product(sums, left_pairs, right_pairs, {__FILE__, line});
+      else
+        b.add_product(sums, left, right, {__FILE__, line});
+    } else {
+      b.add_product(sums, left, right);
+    }
+    out[b.thread()] = sums[3];
+  }
+};
+TEST_CASE("a factor of a product that is not rounded to TF32 is named, and so are lanes with factors of two types") {
+  for (const auto& said : {said_of<Multiplies<Factors::left_is_not>>({1, 64}).second, said_of<Multiplies<Factors::right_is_not>>({1, 64}).second})
+    CHECK(says(said, {"Multiplies, block 0: thread 37 multiplies a factor that is not rounded to TF32 in kernels_test.cpp:"}));
+  CHECK(says(said_of<Multiplies<Factors::two_forms>>({1, 64}).second, {"the lanes of warp 1 do not meet at one shuffle or product"}));
+  CHECK(says(said_of<Multiplies<Factors::not_cooperative>>({1, 64}).second, {"meets other threads, but is said to be not cooperative"}));
+  CHECK(said_of<Multiplies<Factors::rounded>>({1, 64}).second.empty());
 }
 TEST_CASE("cooperative kernels have whole warps") { CHECK(says(said_of<Apart<Meets::half_a_warp>>({1, 40}).second, {"Apart", "40 threads", "32"})); }
 

@@ -15,7 +15,7 @@ namespace cuda_emulator {
 
 /// One thread of a block: thread 37 is lane 5 of warp 1.
 struct Lane {
-  enum class Phase : unsigned char { ready, barrier, shuffle, done };
+  enum class Phase : unsigned char { ready, barrier, shuffle, product, done };
   void* grid = nullptr;
   Fiber* fiber = nullptr;
   int thread = 0;
@@ -28,6 +28,7 @@ struct Lane {
   void* theirs = nullptr;
   std::size_t bytes = 0;
   int from_lane = 0;
+  const heddle::compute_room::LaneOfProduct* part = nullptr;  // of a product
 };
 
 /// "block.hpp:171".
@@ -47,7 +48,9 @@ class Turns {
 
  private:
   void open_barrier();
-  void exchange(std::size_t warp);
+  void meet(std::size_t warp);
+  void exchange(Lane* lanes);
+  void multiply(Lane* lanes);
   [[nodiscard]] std::string who_waits_where() const;
   void everybody_is_ready();
 
@@ -56,8 +59,8 @@ class Turns {
   bool one_warp_ahead_;
   std::size_t first_;
   std::vector<std::size_t> ready_;
-  std::vector<int> shuffling_;  // lanes of each warp
-  std::vector<char> values_;    // of a shuffle
+  std::vector<int> meeting_;  // lanes of each warp, at a shuffle or product
+  std::vector<char> values_;  // of a shuffle
   std::size_t done_ = 0;
   long barriers_ = 0;
   std::string wrong_;

@@ -4,11 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "compute/cuda/on_card.hpp"
@@ -111,6 +113,29 @@ template <int each> Numbers twice_and_one(const OneCard& card, const CardMemory<
   return card.down(to, 40);
 }
 
+/// sums (16, 8) of each warp = 1 + left (16, depth) right (8, depth)^T, each lane with its words; and what lane 31 - l of the warp has, of lane l.
+template <class Factor> struct MultiplyInWarps {
+  static constexpr const char* name = "MultiplyInWarps";
+  static constexpr bool cooperative = true;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, const float* left, const float* right, float* sums, float* turned) const {
+    const int warp = b.thread() / warp_threads, lane = b.thread() % warp_threads, g = lane / 4, t = lane % 4;
+    const auto word = [](const float* row, int w) {
+      if constexpr (std::is_same_v<Factor, TensorFloat>)
+        return tensor_float(row[w]);
+      else
+        return bfloat16_pair(row[2 * w], row[2 * w + 1]);
+    };
+    const float* const rows = left + warp * 16 * Factor::depth;
+    const float* const columns = right + (warp * 8 + g) * Factor::depth;
+    const Factor a[4] = {word(rows + g * Factor::depth, t), word(rows + (g + 8) * Factor::depth, t), word(rows + g * Factor::depth, t + 4),
+                         word(rows + (g + 8) * Factor::depth, t + 4)};
+    const Factor c[2] = {word(columns, t), word(columns, t + 4)};
+    float own[4] = {1, 1, 1, 1};
+    b.add_product(own, a, c);
+    for (int i = 0; i < 4; ++i) sums[warp * 128 + (g + i / 2 * 8) * 8 + 2 * t + i % 2] = own[i];
+    turned[b.thread()] = b.shuffle_from(own[0], 31 - lane);
+  }
+};
 /// to = how far two arrays of 5 floats lie from a multiple of 16 bytes, and from each other, and what a lane finds 3 behind itself; counts the
 /// threads.
 struct AskBlock {
@@ -182,6 +207,51 @@ TEST_CASE("the floats of a thread are taken and written one by one where they ar
       CHECK(twice_and_one<4>(card, from, n, shift) == wanted);
       CHECK(twice_and_one<1>(card, from, n, shift) == wanted);
     }
+}
+
+TEST_CASE_TEMPLATE("a warp multiplies 16 rows by 8 columns, of factors that are rounded and sums that are not", Factor, TensorFloat, BFloat16Pair) {
+  const auto round = [](float x) {
+    return static_cast<double>(std::is_same_v<Factor, TensorFloat> ? std::bit_cast<float>(tensor_float(x).bits) : widened(rounded(x)));
+  };
+  constexpr std::size_t depth = Factor::depth, warps = 3;
+  Numbers left(warps * 16 * depth), right(warps * 8 * depth);
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = uniform(Seed{3}, 1, i, -1, 1);
+  for (std::size_t i = 0; i < right.size(); ++i) right[i] = uniform(Seed{3}, 2, i, -1, 1);
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Card emulated(seed);
+    const OneCard card;
+    const auto from = card.up(left), by = card.up(right);
+    const auto sums = OneCard::unset(warps * 128), turned = OneCard::unset(warps * 32);
+    launch<MultiplyInWarps<Factor>>(card.stream(), {1, warps * 32}, static_cast<const float*>(from.get()), static_cast<const float*>(by.get()),
+                                    sums.get(), turned.get());
+    const Numbers found = card.down(sums, warps * 128), across = card.down(turned, warps * 32);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      double sum = 1;
+      for (std::size_t k = 0; k < depth; ++k) sum += round(left[i / 8 * depth + k]) * round(right[(i / 128 * 8 + i % 8) * depth + k]);
+      CHECK(std::abs(static_cast<double>(found[i]) - sum) <= static_cast<double>(depth + 2) * 0x1p-24 * static_cast<double>(depth + 1));
+    }
+    for (std::size_t i = 0; i < across.size(); ++i) {
+      const std::size_t lane = 31 - i % 32;
+      CHECK(across[i] == found[i / 32 * 128 + lane / 4 * 8 + 2 * (lane % 4)]);
+    }
+  }
+}
+
+TEST_CASE("factors are rounded to the nearest, TF32 away from 0 and bfloat16 to the even one") {
+  const auto tf32 = [](float x) { return std::bit_cast<float>(tensor_float(x).bits); };
+  CHECK(tf32(1 + 0x1p-11F) == 1 + 0x1p-10F);
+  CHECK(tf32(-1 - 0x1p-11F) == -1 - 0x1p-10F);
+  CHECK(tf32(1 + 0x1p-12F) == 1);
+  CHECK(tf32(0x1.fffffep+127F) == INFINITY);
+  CHECK(tf32(-INFINITY) == -INFINITY);
+  CHECK(std::isnan(tf32(std::bit_cast<float>(0x7F800001U))));
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    const float x = uniform(Seed{5}, 1, i, -1, 1);
+    CHECK(std::abs(tf32(x) - x) <= 0x1p-11F * std::abs(x));
+    CHECK(tf32(tf32(x)) == tf32(x));
+  }
+  CHECK(bfloat16_pair(1, 2).bits == 0x40003F80);
+  CHECK(bfloat16_pair(1 + 0x1p-8F, 1 + 0x3p-8F).bits == 0x3F823F80);
 }
 
 TEST_CASE("shared arrays begin at multiples of 16 bytes, a lane whose neighbour is in no warp has its own number, and counts lose no thread") {

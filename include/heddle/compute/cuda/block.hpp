@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. What a kernel sees of a card: one thread of one block. nvcc takes the card's own block, every other compiler one of an executor.
-// Sees: nothing of Heddle but core/host_device.  Does not see: tensors, layers, streams.
-// In: a compiler.  Out: BlockOfThreads, Pack, FloatsOfThread, first_of_thread, warp_fold, block_fold.
+// Sees: nothing of Heddle but core/bfloat16 and core/host_device.  Does not see: tensors, layers, streams.
+// In: a compiler.  Out: BlockOfThreads, TensorFloat, BFloat16Pair, Pack, FloatsOfThread, first_of_thread, warp_fold, block_fold.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/core/bfloat16.hpp"
 #include "heddle/core/host_device.hpp"
 
 #if defined(__CUDACC__)
@@ -21,11 +22,52 @@ namespace heddle::compute_room {
 
 inline constexpr int warp_threads = 32;
 
+/// A float32 with 10 bits behind the point (TF32), as tensor cores multiply it. 1 + 2^-11 becomes 1 + 2^-10: ties are rounded away from 0.
+///
+/// Source  sources.md#ptx-mma
+/// Tested  compute/cuda/block_test
+struct TensorFloat {
+  std::uint32_t bits;
+  static constexpr int depth = 8;  // so many of a row are multiplied at once
+};
+/// Two bfloat16 as tensor cores multiply them; the first lies in the lower half. 1 and 2 are 0x40003F80.
+struct BFloat16Pair {
+  std::uint32_t bits;
+  static constexpr int depth = 16;
+};
+[[nodiscard]] HEDDLE_DEVICE inline TensorFloat tensor_float(float x) {
+#if defined(__CUDACC__)
+  TensorFloat made;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(made.bits) : "f"(x));
+  return made;
+#else
+  const auto bits = __builtin_bit_cast(std::uint32_t, x);
+  if ((bits & 0x7F800000U) == 0x7F800000U) return {x != x ? 0x7FFFFFFFU : bits};
+  return {(bits + 0x1000U) & ~0x1FFFU};
+#endif
+}
+/// Each rounded to the nearest, ties to even.
+[[nodiscard]] HEDDLE_DEVICE inline BFloat16Pair bfloat16_pair(float first, float second) {
+#if defined(__CUDACC__)
+  BFloat16Pair made;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(made.bits) : "f"(second), "f"(first));
+  return made;
+#else
+  return {std::uint32_t{core_room::rounded(second).bits} << 16U | core_room::rounded(first).bits};
+#endif
+}
+
 /// One thread of a block of a launch. All threads of a block ask alike for shared<T>(n), the next n elements of the shared bytes of the launch,
-/// 16-byte aligned and unset; all meet at sync(), and all 32 of a warp at a shuffle. Block 3 of 8 with 256 threads has index() 3, blocks() 8,
-/// threads() 256.
+/// 16-byte aligned and unset; all meet at sync(), and all 32 of a warp at a shuffle or product. Block 3 of 8 with 256 threads has index() 3,
+/// blocks() 8, threads() 256.
+///
+/// add_product(sums, left, right): sums += left right, of a left operand of 16 rows, a right one of 8 columns, and sums (16, 8) of float32, all of
+/// which the 32 lanes of a warp hold together on the tensor cores. With g = lane / 4 and t = lane % 4 a lane has sums (g, 2 t), (g, 2 t + 1),
+/// (g + 8, 2 t), (g + 8, 2 t + 1); of the left rows g, g + 8, g, g + 8 the words t, t, t + 4, t + 4; of the right column g the words t, t + 4. A word
+/// is a TensorFloat, or the two BFloat16 that lie behind one another in a row of the left, or column of the right.
 template <class B>
-concept BlockOfThreads = requires(B& b, float x, float* p, int n) {
+concept BlockOfThreads = requires(B& b, float x, float* p, int n, float (&sums)[4], const TensorFloat (&left)[4], const TensorFloat (&right)[2],
+                                  const BFloat16Pair (&left_pairs)[4], const BFloat16Pair (&right_pairs)[2]) {
   { b.index() } -> std::same_as<int>;
   { b.blocks() } -> std::same_as<int>;
   { b.thread() } -> std::same_as<int>;
@@ -34,6 +76,9 @@ concept BlockOfThreads = requires(B& b, float x, float* p, int n) {
   { b.template shared<float>(n) } -> std::same_as<float*>;
   { b.shuffle_xor(x, n) } -> std::same_as<float>;
   { b.shuffle_down(x, n) } -> std::same_as<float>;
+  { b.shuffle_from(x, n) } -> std::same_as<float>;
+  b.add_product(sums, left, right);
+  b.add_product(sums, left_pairs, right_pairs);
   b.atomic_add(p, x);
 };
 
@@ -55,6 +100,17 @@ class CardBlock {
   }
   template <class T> __device__ T shuffle_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffU, x, mask); }
   template <class T> __device__ T shuffle_down(T x, int by) { return __shfl_down_sync(0xffffffffU, x, by); }
+  template <class T> __device__ T shuffle_from(T x, int lane) { return __shfl_sync(0xffffffffU, x, lane); }
+  __device__ void add_product(float (&d)[4], const TensorFloat (&a)[4], const TensorFloat (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0].bits), "r"(a[1].bits), "r"(a[2].bits), "r"(a[3].bits), "r"(b[0].bits), "r"(b[1].bits));
+  }
+  __device__ void add_product(float (&d)[4], const BFloat16Pair (&a)[4], const BFloat16Pair (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0].bits), "r"(a[1].bits), "r"(a[2].bits), "r"(a[3].bits), "r"(b[0].bits), "r"(b[1].bits));
+  }
   __device__ void atomic_add(float* p, float x) { atomicAdd(p, x); }
 
  private:
@@ -70,12 +126,20 @@ struct KernelLine {
   int line = 0;
 };
 
+/// What one lane has of a product of its warp, as add_product of BlockOfThreads says; `depth` is that of the factors.
+struct LaneOfProduct {
+  float* sums;
+  std::uint32_t left[4], right[2];
+  int depth;
+};
+
 /// What runs kernels where there is no card implements this: the emulator of the tests.
 class BlockExecutor {
  public:
   virtual void sync(const KernelLine& at) = 0;
   virtual void* shared(std::size_t bytes, const KernelLine& at) = 0;
   virtual void shuffle(const void* mine, void* theirs, std::size_t bytes, int lane, const KernelLine& at) = 0;
+  virtual void add_product(const LaneOfProduct& mine, const KernelLine& at) = 0;
 
  protected:
   BlockExecutor() = default;
@@ -103,6 +167,13 @@ class ExecutedBlock {
   template <class T> [[nodiscard]] T shuffle_down(T x, int by, KernelLine at = {__builtin_FILE(), __builtin_LINE()}) {
     const int lane = thread_ % warp_threads;
     return shuffled(x, lane + by < warp_threads ? lane + by : lane, at);
+  }
+  template <class T> [[nodiscard]] T shuffle_from(T x, int lane, KernelLine at = {__builtin_FILE(), __builtin_LINE()}) {
+    return shuffled(x, lane, at);
+  }
+  template <class Factor>
+  void add_product(float (&sums)[4], const Factor (&left)[4], const Factor (&right)[2], KernelLine at = {__builtin_FILE(), __builtin_LINE()}) {
+    executor_->add_product({sums, {left[0].bits, left[1].bits, left[2].bits, left[3].bits}, {right[0].bits, right[1].bits}, Factor::depth}, at);
   }
   void atomic_add(float* p, float x) { std::atomic_ref<float>(*p).fetch_add(x, std::memory_order_relaxed); }
 
