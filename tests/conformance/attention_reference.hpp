@@ -14,6 +14,13 @@
 
 namespace conformance {
 
+/// Of kernels that round factors. A weight is one when it multiplies a value, and so is a slope of a score: each is off by `factors` of itself there,
+/// beside the error that it has. Outputs and gradients that are kept rounded are off by `values` of themselves, and D = dO O, which is made of such
+/// an output, by `factors` and `values` of the magnitudes that it sums.
+struct Roundings {
+  double factors = 0, values = 0;  // 2^-11 is that of TF32, 2^-8 of bfloat16
+};
+
 /// A sum of d products is off by e = (d + 4) u times their magnitudes, and so is a score; its power by that and by the rounding of the difference
 /// from the largest, relative to itself. So are the weights, twice, and a sum of T of them by T u more. Each later product adds the errors of its
 /// factors.
@@ -29,8 +36,8 @@ template <class... Options> struct Slow<SelfAttention<Options...>> {
     drawn.statistics = Shape{positions + long_one, groups * shared};
     return drawn;
   }
-  static Results run(const Tensors& t, Precision p) {
-    Run all{t, p};
+  static Results run(const Tensors& t, Precision p, Roundings r = {}) {
+    Run all{t, p, {1.01 * r.factors, 1.01 * r.values}};
     return all.results();
   }
 
@@ -38,11 +45,12 @@ template <class... Options> struct Slow<SelfAttention<Options...>> {
   struct Run {
     const Tensors& t;
     double u;
+    Roundings rounded;
     std::int64_t positions, width, out, heads, d, groups, sequences;
     Results r;
 
-    Run(const Tensors& tensors, Precision p)
-        : t(tensors), u(p.u), positions(t.leaf.in.shape.sizes[t.leaf.in.shape.dimensions - 2]), width(t.leaf.in.shape.last()),
+    Run(const Tensors& tensors, Precision p, Roundings roundings)
+        : t(tensors), u(p.u), rounded(roundings), positions(t.leaf.in.shape.sizes[t.leaf.in.shape.dimensions - 2]), width(t.leaf.in.shape.last()),
           out(t.leaf.out.shape.last()), heads(t.leaf.statistics.last()), d(out / heads), groups((width - out) / (2 * d)),
           sequences(t.rows * (t.leaf.in.elements() / (positions * width))) {}
 
@@ -53,6 +61,8 @@ template <class... Options> struct Slow<SelfAttention<Options...>> {
       for (std::int64_t s = 0; s < sequences; ++s)
         for (std::int64_t h = 0; h < heads; ++h)
           for (std::int64_t i = 0; i < positions; ++i) one_query(s, h, i);
+      for (Numbers* const kept : {&r.output, &r.input_gradient})
+        for (Wanted& one : *kept) one.bound += rounded.values * (std::abs(one.value) + one.bound);
       for (std::int64_t s = 0; s < sequences && L::causal; ++s) forgive_what_lies_behind(s);
       return std::move(r);
     }
@@ -105,18 +115,19 @@ template <class... Options> struct Slow<SelfAttention<Options...>> {
         for (std::int64_t c = 0; c < d; ++c) {
           const double v = t.x(in(s, j, value, c)), dy = t.dy(own + c);
           r.output[index(own + c)].value += weight * v;
-          r.output[index(own + c)].bound += 2 * off * weight * std::abs(v);
+          r.output[index(own + c)].bound += (2 * off + rounded.factors) * weight * std::abs(v);
           slope += stays * dy * v;
           size += std::abs(stays * dy * v);
-          add(in(s, j, value, c), weight, 2 * off * weight, dy);
+          add(in(s, j, value, c), weight, (2 * off + rounded.factors) * weight, dy);
         }
         slopes.push_back(slope);
         along += weights[index(j)] * slope;
-        off_slopes = std::max(off_slopes, (products + 4 * off) * size);
+        off_slopes = std::max(off_slopes, (products + 4 * off + rounded.factors + rounded.values) * size);
       }
       for (std::int64_t j = 0; j < end; ++j) {
         const double slope = weights[index(j)] * (slopes[index(j)] - along) * scale;
-        const double wrong = weights[index(j)] * scale * (2 * off_slopes + 4 * off * (std::abs(slopes[index(j)]) + std::abs(along)));
+        const double wrong = weights[index(j)] * scale * (2 * off_slopes + 4 * off * (std::abs(slopes[index(j)]) + std::abs(along))) +
+                             rounded.factors * std::abs(slope);
         for (std::int64_t c = 0; c < d; ++c) {
           add(in(s, i, h, c), slope, wrong, t.x(in(s, j, key, c)));
           add(in(s, j, key, c), slope, wrong, t.x(in(s, i, h, c)));

@@ -26,7 +26,7 @@ inline CallContext third_step_from_row(std::int64_t row) {
   context.first_row = row;
   return context;
 }
-template <class L> void run(OnCard<L>& test, std::int64_t rows) {
+template <class Test> void run(Test& test, std::int64_t rows) {
   for (Floats* made : {&test.output, &test.statistics, &test.input_gradient}) conformance::fill(*made, conformance::nan);
   test.forward(0, rows);
   test.backward(0, rows, false);

@@ -14,9 +14,9 @@ using attention_cases::OnCard;
 TEST_CASE("a block has less than 48 KiB of shared memory, whatever the size of a head") {
   for (const int features : {1, 32, 33, 64, 65, 96, 128, 129, 256, 1024}) {
     const AttentionSizes e{24, 8, 2, 70, 1, features, 1, false, 1.0F};
-    with_chunks_of_block(e.chunks(), [&](auto chunks) {
-      CHECK(AttentionForward<decltype(chunks)::value, true>::extents(e).shared_bytes <= 48 * 1024);
-      CHECK(AttentionForward<decltype(chunks)::value, false>::extents(e).blocks == 2 * 2 * ((features + 127) / 128));
+    with_chunks_of_block<float>(e.chunks(), [&](auto chunks) {
+      CHECK(AttentionForward<float, decltype(chunks)::value, true>::extents(e).shared_bytes <= 48 * 1024);
+      CHECK(AttentionForward<float, decltype(chunks)::value, false>::extents(e).blocks == 2 * 2 * ((features + 127) / 128));
     });
   }
 }

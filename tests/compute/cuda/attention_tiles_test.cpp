@@ -26,7 +26,7 @@ struct ProductsOfTiles {
   template <BlockOfThreads B>
   void operator()(B& b, AttentionSizes e, bool kept, int begin, const float* left, const float* right, float* target, float* gathered) const {
     const AttentionTiles<B> t{b, e, kept ? e.chunks() : 1};
-    const HeadRows rows{left, e.features, e.positions}, columns{right, e.features, e.positions};
+    const HeadRows<float> rows{left, e.features, e.positions}, columns{right, e.features, e.positions};
     if (kept) t.keep(rows);
     AttentionScores scores;
     AttentionFeatures sums{};
@@ -96,31 +96,6 @@ void products_are_right(int positions, int features, bool kept, int begin) {
 }
 
 }  // namespace
-
-TEST_CASE("blocks, tiles and what queries see are counted as the text says") {
-  const Leaf leaf = SelfAttention<Heads<4>>::describe(Spec{Shape{5, 24}});
-  const AttentionSizes e = AttentionSizes::of(leaf, 2, false);
-  CHECK(e.sequences == 2);
-  CHECK(e.positions == 5);
-  CHECK(e.heads == 4);
-  CHECK(e.features == 2);
-  CHECK(e.key_values == 4);
-  CHECK(e.value_at(1, 3) == 5 * 24 + 22);
-  AttentionSizes three = sizes_of(150, 8);
-  three.heads = 2;
-  const AttentionPlace place = three.place(7, 2, 1);
-  CHECK(place.sequence == 1);
-  CHECK(place.head == 0);
-  CHECK(place.tile == 1);
-  CHECK(three.seen(149) == 150);
-  CHECK(three.seen(150) == 0);
-  three.causal = true;
-  CHECK(three.seen(149) == 150);
-  CHECK(three.seen(7) == 8);
-  CHECK(three.seen_by_tile(0) == 64);
-  CHECK(three.seen_by_tile(128) == 150);
-  CHECK(sizes_of(1, 300).parts(4) == 3);
-}
 
 TEST_CASE("products of tiles and what they gather are those of loops in double, for any features and positions") {
   const Card card;

@@ -8,36 +8,57 @@
 #include <type_traits>
 
 #include "heddle/compute/cuda/attention_backward.hpp"
+#include "heddle/compute/cuda/attention_backward_on_tensor_cores.hpp"
 #include "heddle/compute/cuda/attention_forward.hpp"
+#include "heddle/compute/cuda/attention_forward_on_tensor_cores.hpp"
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/graph/layers/attention.hpp"
 
 namespace heddle {
 
-/// SelfAttention on CudaCompute or what derives from it. Kernels depend on the size of a head and on whether weights are dropped.
+/// SelfAttention on CudaCompute or what derives from it. Kernels depend on the size of a head, on whether weights are dropped, and on values: those
+/// of bfloat16, and floats that may be rounded to TF32, go to tensor cores, which take heads of 8, 16, ... 64 features; other heads, and float32, do
+/// not.
 ///
-/// Law     no atomics: the order of every sum depends on positions and features of a head alone
+/// Law     no atomics: the order of every sum depends on positions and features of a head alone. Dropped weights are the same in all of them.
 /// Errors  R36; rows may be 0
 /// Tested  compute/cuda/attention_test
 template <class... Options, std::derived_from<compute_room::CudaCompute> C> struct Kernel<graph_room::SelfAttention<Options...>, C> {
+  using TakesBFloat16 = Kernel;
   using Layer = graph_room::SelfAttention<Options...>;
   using Memory = compute_room::CudaMemory;
 
-  static void forward(const seams_room::ForwardCallIn<Memory>& call) {
+  template <class Value = float> static void forward(const seams_room::ForwardCallIn<Memory>& call) {
     with_drop(call, [&](auto drops, const compute_room::AttentionSizes& e, const compute_room::MaskOfCall& drop) {
-      compute_room::queue_attention_forward<decltype(drops)::value>(*call.space.queue, e, drop, call.input, call.output, call.statistics);
+      constexpr bool draws = decltype(drops)::value;
+      const auto* const input = compute_room::values_at<Value>(call.input);
+      auto* const output = compute_room::values_at<Value>(call.output);
+      if (on_tensor_cores<Value>(call, e))
+        compute_room::queue_attention_forward_on_tensor_cores<Value, draws>(*call.space.queue, e, drop, input, output, call.statistics);
+      else
+        compute_room::queue_attention_forward<Value, draws>(*call.space.queue, e, drop, input, output, call.statistics);
     });
   }
-  static void backward(const seams_room::BackwardCallIn<Memory>& call) {
+  template <class Value = float> static void backward(const seams_room::BackwardCallIn<Memory>& call) {
     if (call.input_gradient == nullptr) return;
     with_drop(call, [&](auto drops, const compute_room::AttentionSizes& e, const compute_room::MaskOfCall& drop) {
-      compute_room::queue_attention_backward<decltype(drops)::value>(*call.space.queue, e, drop, call.input, call.output, call.output_gradient,
-                                                                     call.statistics, call.input_gradient);
+      constexpr bool draws = decltype(drops)::value;
+      const auto queue = [&](auto queued) {
+        queued(*call.space.queue, e, drop, compute_room::values_at<Value>(call.input), compute_room::values_at<Value>(call.output),
+               compute_room::values_at<Value>(call.output_gradient), call.statistics, compute_room::values_at<Value>(call.input_gradient));
+      };
+      if (on_tensor_cores<Value>(call, e))
+        queue([](const auto&... all) { compute_room::queue_attention_backward_on_tensor_cores<Value, draws>(all...); });
+      else
+        queue([](const auto&... all) { compute_room::queue_attention_backward<Value, draws>(all...); });
     });
   }
 
  private:
   static constexpr graph_room::WeightDrop said = Layer::Said::drop();
+  template <class Value, class Call> [[nodiscard]] static bool on_tensor_cores(const Call& call, const compute_room::AttentionSizes& e) {
+    return (!std::is_same_v<Value, float> || call.space.queue->tf32) && compute_room::fits_tensor_cores(e.features);
+  }
   /// Calls run(whether weights are dropped, extents, how).
   template <class Call, class Run> static void with_drop(const Call& call, const Run& run) {
     const auto e = compute_room::AttentionSizes::of(*call.leaf, call.rows, Layer::causal);

@@ -24,14 +24,15 @@ template <bool Drops> struct QueryFacts {
     if constexpr (Drops) numbers = b.template shared<std::uint64_t>(attention_tile);
   }
   /// Those of `count` queries from `first` on. Each warp has every fourth of them, so a warp reads features that lie behind one another.
-  template <BlockOfThreads B>
+  template <BlockOfThreads B, class Value>
   HEDDLE_DEVICE void find(B& b, const AttentionTiles<B>& t, const AttentionSizes& e, const MaskOfCall& drop, std::int64_t sequence, int head,
-                          int first, int count, const float* output, const float* output_gradient, const float* statistics) const {
+                          int first, int count, const Value* output, const Value* output_gradient, const float* statistics) const {
     const std::int64_t at = e.output_at(sequence, head) + first * e.out;
     const int lane = b.thread() % warp_threads;
     for (int i = b.thread() / warp_threads; i < count; i += attention_threads / warp_threads) {
       float sum = 0;
-      for (int f = lane; f < e.features; f += warp_threads) sum = std::fma(output_gradient[at + i * e.out + f], output[at + i * e.out + f], sum);
+      for (int f = lane; f < e.features; f += warp_threads)
+        sum = std::fma(as_float(output_gradient[at + i * e.out + f]), as_float(output[at + i * e.out + f]), sum);
       sum = warp_fold<Sum>(b, sum);
       if (lane == 0) {
         along[i] = sum;
@@ -48,7 +49,7 @@ template <bool Drops> struct QueryFacts {
 ///
 /// Source  sources.md#flash-attention
 /// Tested  compute/cuda/attention_backward_test, compute/cuda/attention_test
-template <int Chunks, bool Drops> struct AttentionQueryGradients {
+template <class Value, int Chunks, bool Drops> struct AttentionQueryGradients {
   static constexpr const char* name = "AttentionQueryGradients";
   static constexpr bool cooperative = true;
 
@@ -56,21 +57,21 @@ template <int Chunks, bool Drops> struct AttentionQueryGradients {
     return {e.sequences * e.heads * e.parts(Chunks) * e.tiles(), attention_threads, attention_shared(1) + QueryFacts<Drops>::bytes};
   }
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, AttentionSizes e, MaskOfCall drop, const CudaNumbers* live, const float* input, const float* output,
-                                const float* output_gradient, const float* statistics, float* input_gradient) const {
+  HEDDLE_DEVICE void operator()(B& b, AttentionSizes e, MaskOfCall drop, const CudaNumbers* live, const Value* input, const Value* output,
+                                const Value* output_gradient, const float* statistics, Value* input_gradient) const {
     AttentionPlace here = e.place(b.index(), e.heads, Chunks);
     if (e.causal) here.tile = e.tiles() - 1 - here.tile;  // those that see most keys begin first
     const AttentionTiles<B> t{b, e};
     const QueryFacts<Drops> facts{b};
     const int first = here.tile * attention_tile, key_value = here.head / e.shared_by();
-    const HeadRows queries = HeadRows{input + e.query_at(here.sequence, here.head), e.width, e.positions}.tile(first);
-    const HeadRows slopes = HeadRows{output_gradient + e.output_at(here.sequence, here.head), e.out, e.positions}.tile(first);
-    const HeadRows keys{input + e.key_at(here.sequence, key_value), e.width, e.positions};
-    const HeadRows values{input + e.value_at(here.sequence, key_value), e.width, e.positions};
+    const HeadRows<Value> queries = HeadRows<Value>{input + e.query_at(here.sequence, here.head), e.width, e.positions}.tile(first);
+    const HeadRows<Value> slopes = HeadRows<Value>{output_gradient + e.output_at(here.sequence, here.head), e.out, e.positions}.tile(first);
+    const HeadRows<Value> keys{input + e.key_at(here.sequence, key_value), e.width, e.positions};
+    const HeadRows<Value> values{input + e.value_at(here.sequence, key_value), e.width, e.positions};
     facts.find(b, t, e, drop, here.sequence, here.head, first, queries.count, output, output_gradient, statistics);
     AttentionFeatures sums[Chunks]{};
     for (int key = 0; key < e.seen_by_tile(first); key += attention_tile) {
-      const HeadRows now = keys.tile(key);
+      const HeadRows<Value> now = keys.tile(key);
       if constexpr (Drops) t.template draw<false>(drop, live->step, facts.numbers, queries.count, key, now.count);
       AttentionScores scores, weight_slopes;
       t.products(scores, queries, now);
@@ -92,7 +93,7 @@ template <int Chunks, bool Drops> struct AttentionQueryGradients {
         t.gather(sums[chunk], queries.count, now, (here.part * Chunks + chunk) * attention_chunk);
       });
     }
-    float* const target = input_gradient + e.query_at(here.sequence, here.head) + first * e.width;
+    Value* const target = input_gradient + e.query_at(here.sequence, here.head) + first * e.width;
     for_each_chunk<Chunks>([&](auto n) {
       constexpr int chunk = decltype(n)::value;
       t.write(target, e.width, queries.count, (here.part * Chunks + chunk) * attention_chunk, sums[chunk]);
@@ -104,7 +105,7 @@ template <int Chunks, bool Drops> struct AttentionQueryGradients {
 ///
 /// Source  sources.md#flash-attention, sources.md#grouped-query
 /// Tested  compute/cuda/attention_backward_test, compute/cuda/attention_test
-template <int Chunks, bool Drops> struct AttentionKeyGradients {
+template <class Value, int Chunks, bool Drops> struct AttentionKeyGradients {
   static constexpr const char* name = "AttentionKeyGradients";
   static constexpr bool cooperative = true;
 
@@ -112,20 +113,20 @@ template <int Chunks, bool Drops> struct AttentionKeyGradients {
     return {e.sequences * e.key_values * e.parts(Chunks) * e.tiles(), attention_threads, attention_shared(1) + QueryFacts<Drops>::bytes};
   }
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, AttentionSizes e, MaskOfCall drop, const CudaNumbers* live, const float* input, const float* output,
-                                const float* output_gradient, const float* statistics, float* input_gradient) const {
+  HEDDLE_DEVICE void operator()(B& b, AttentionSizes e, MaskOfCall drop, const CudaNumbers* live, const Value* input, const Value* output,
+                                const Value* output_gradient, const float* statistics, Value* input_gradient) const {
     const AttentionPlace here = e.place(b.index(), e.key_values, Chunks);
     const AttentionTiles<B> t{b, e};
     const QueryFacts<Drops> facts{b};
     const int first = here.tile * attention_tile, part = here.part * Chunks * attention_chunk;
     const std::int64_t key_at = e.key_at(here.sequence, here.head), value_at = e.value_at(here.sequence, here.head);
-    const HeadRows keys = HeadRows{input + key_at, e.width, e.positions}.tile(first);
-    const HeadRows values = HeadRows{input + value_at, e.width, e.positions}.tile(first);
+    const HeadRows<Value> keys = HeadRows<Value>{input + key_at, e.width, e.positions}.tile(first);
+    const HeadRows<Value> values = HeadRows<Value>{input + value_at, e.width, e.positions}.tile(first);
     AttentionFeatures key_sums[Chunks]{}, value_sums[Chunks]{};
     for (int head = here.head * e.shared_by(); head < (here.head + 1) * e.shared_by(); ++head)
       for (int query = e.causal ? first : 0; query < e.positions; query += attention_tile) {
-        const HeadRows queries = HeadRows{input + e.query_at(here.sequence, head), e.width, e.positions}.tile(query);
-        const HeadRows slopes = HeadRows{output_gradient + e.output_at(here.sequence, head), e.out, e.positions}.tile(query);
+        const HeadRows<Value> queries = HeadRows<Value>{input + e.query_at(here.sequence, head), e.width, e.positions}.tile(query);
+        const HeadRows<Value> slopes = HeadRows<Value>{output_gradient + e.output_at(here.sequence, head), e.out, e.positions}.tile(query);
         facts.find(b, t, e, drop, here.sequence, head, query, queries.count, output, output_gradient, statistics);
         if constexpr (Drops) t.template draw<true>(drop, live->step, facts.numbers, queries.count, first, keys.count);
         AttentionScores scores, weight_slopes;
@@ -170,14 +171,13 @@ template <int Chunks, bool Drops> struct AttentionKeyGradients {
 };
 
 /// Errors  R36
-template <bool Drops>
-void queue_attention_backward(const CudaQueue& queue, const AttentionSizes& e, const MaskOfCall& drop, const float* input, const float* output,
-                              const float* output_gradient, const float* statistics, float* input_gradient) {
-  with_chunks_of_block(e.chunks(), [&](auto chunks) {
-    using Queries = AttentionQueryGradients<decltype(chunks)::value, Drops>;
-    using Keys = AttentionKeyGradients<decltype(chunks)::value, Drops>;
-    launch<Queries>(queue.stream, Queries::extents(e), e, drop, queue.numbers, input, output, output_gradient, statistics, input_gradient);
-    launch<Keys>(queue.stream, Keys::extents(e), e, drop, queue.numbers, input, output, output_gradient, statistics, input_gradient);
+template <class Value, bool Drops>
+void queue_attention_backward(const CudaQueue& queue, const AttentionSizes& e, const MaskOfCall& drop, const Value* input, const Value* output,
+                              const Value* output_gradient, const float* statistics, Value* input_gradient) {
+  with_chunks_of_block<Value>(e.chunks(), [&](auto chunks) {
+    constexpr int count = decltype(chunks)::value;
+    queue_attention_gradients<AttentionQueryGradients<Value, count, Drops>, AttentionKeyGradients<Value, count, Drops>>(
+        queue, e, drop, input, output, output_gradient, statistics, input_gradient);
   });
 }
 

@@ -17,7 +17,7 @@ namespace heddle::compute_room {
 ///
 /// Source  sources.md#flash-attention
 /// Tested  compute/cuda/attention_forward_test, compute/cuda/attention_test
-template <int Chunks, bool Drops> struct AttentionForward {
+template <class Value, int Chunks, bool Drops> struct AttentionForward {
   static constexpr const char* name = "AttentionForward";
   static constexpr bool cooperative = true;
 
@@ -28,16 +28,16 @@ template <int Chunks, bool Drops> struct AttentionForward {
   }
 
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, AttentionSizes e, MaskOfCall drop, const CudaNumbers* live, const float* input, float* output,
+  HEDDLE_DEVICE void operator()(B& b, AttentionSizes e, MaskOfCall drop, const CudaNumbers* live, const Value* input, Value* output,
                                 float* statistics) const {
     AttentionPlace here = e.place(b.index(), e.heads, Chunks);
     if (e.causal) here.tile = e.tiles() - 1 - here.tile;  // those that see most keys begin first
     const bool kept = keeps_queries(e);
     const AttentionTiles<B> t{b, e, kept ? e.chunks() : 1};
     const int first = here.tile * attention_tile, key_value = here.head / e.shared_by();
-    const HeadRows queries = HeadRows{input + e.query_at(here.sequence, here.head), e.width, e.positions}.tile(first);
-    const HeadRows keys{input + e.key_at(here.sequence, key_value), e.width, e.positions};
-    const HeadRows values{input + e.value_at(here.sequence, key_value), e.width, e.positions};
+    const HeadRows<Value> queries = HeadRows<Value>{input + e.query_at(here.sequence, here.head), e.width, e.positions}.tile(first);
+    const HeadRows<Value> keys{input + e.key_at(here.sequence, key_value), e.width, e.positions};
+    const HeadRows<Value> values{input + e.value_at(here.sequence, key_value), e.width, e.positions};
     const std::int64_t output_at = e.output_at(here.sequence, here.head) + first * e.out;
     std::uint64_t* numbers = nullptr;
     if constexpr (Drops) {
@@ -48,7 +48,7 @@ template <int Chunks, bool Drops> struct AttentionForward {
     if (kept) t.keep(queries);
     Queries q;
     for (int key = 0; key < e.seen_by_tile(first); key += attention_tile) {
-      const HeadRows now = keys.tile(key);
+      const HeadRows<Value> now = keys.tile(key);
       if constexpr (Drops) t.template draw<false>(drop, live->step, numbers, queries.count, key, now.count);
       AttentionScores scores;
       t.products(scores, queries, now, kept);
@@ -124,11 +124,11 @@ template <int Chunks, bool Drops> struct AttentionForward {
 };
 
 /// Errors  R36
-template <bool Drops>
-void queue_attention_forward(const CudaQueue& queue, const AttentionSizes& e, const MaskOfCall& drop, const float* input, float* output,
+template <class Value, bool Drops>
+void queue_attention_forward(const CudaQueue& queue, const AttentionSizes& e, const MaskOfCall& drop, const Value* input, Value* output,
                              float* statistics) {
-  with_chunks_of_block(e.chunks(), [&](auto chunks) {
-    using K = AttentionForward<decltype(chunks)::value, Drops>;
+  with_chunks_of_block<Value>(e.chunks(), [&](auto chunks) {
+    using K = AttentionForward<Value, decltype(chunks)::value, Drops>;
     launch<K>(queue.stream, K::extents(e), e, drop, queue.numbers, input, output, statistics);
   });
 }

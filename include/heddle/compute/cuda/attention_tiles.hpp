@@ -1,32 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Room: compute. What the kernels of SelfAttention on a card share: extents, draws of dropped weights, and products of tiles in shared memory.
-// Sees: graph/leaf, compute/cuda.  Does not see: policies, programs.
-// In: a Leaf, pointers of a card.  Out: AttentionSizes, AttentionTiles.
+// Room: compute. What the kernels of SelfAttention in float32 share: draws of dropped weights, and products of tiles in shared memory.
+// Sees: compute/cuda.  Does not see: policies, programs.
+// In: extents, pointers of a card.  Out: AttentionTiles.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
-#include "heddle/compute/cuda/block.hpp"
+#include "heddle/compute/cuda/attention_sizes.hpp"
 #include "heddle/compute/cuda/dropout.hpp"
-#include "heddle/core/host_device.hpp"
+#include "heddle/compute/cuda/values.hpp"
 #include "heddle/core/random.hpp"
-#include "heddle/graph/leaf.hpp"
 
 namespace heddle::compute_room {
 
-inline constexpr int attention_threads = 128;
-inline constexpr int attention_tile = 64;   // positions of a tile, queries or keys
-inline constexpr int attention_chunk = 32;  // features that are in shared memory at once
-inline constexpr int attention_rows = 8;    // of a tile of weights, that a thread has
+inline constexpr int attention_rows = 8;  // of a tile of weights, that a thread has
 inline constexpr int attention_columns = 4;
 inline constexpr int attention_pitch = attention_chunk + 4;          // floats from one row of a chunk to the next
 inline constexpr int attention_weights_pitch = attention_tile + 16;  // and of weights
-inline constexpr float attention_lowest = -std::numeric_limits<float>::infinity();
 using AttentionScores = float[attention_rows][attention_columns];
 using AttentionFeatures = float[attention_rows][2];
 
@@ -44,87 +38,15 @@ template <int Count, class Body> HEDDLE_DEVICE void for_each_chunk(const Body& b
 }
 
 /// Calls body(std::integral_constant<int, chunks>) with the chunks of features for which a block has sums: of a head of 80 features 4, of one of 256
-/// also 4, since sums for more do not fit in the registers of a thread.
-template <class Body> void with_chunks_of_block(int chunks, const Body& body) {
-  if (chunks <= 1)
-    body(std::integral_constant<int, 1>{});
-  else if (chunks <= 2)
-    body(std::integral_constant<int, 2>{});
-  else
-    body(std::integral_constant<int, 4>{});
+/// also 4, since sums for more do not fit in the registers of a thread. Values in bfloat16 come here where tensor cores do not take their heads, and
+/// have 4 alone: the chunks of a block change no bit, and compilers have a third as much to do.
+template <class Value, class Body> void with_chunks_of_block(int chunks, const Body& body) {
+  if constexpr (std::is_same_v<Value, float>) {
+    if (chunks <= 1) return body(std::integral_constant<int, 1>{});
+    if (chunks <= 2) return body(std::integral_constant<int, 2>{});
+  }
+  body(std::integral_constant<int, 4>{});
 }
-
-/// Some positions of one head: features of the first lie at `from`, those of the next `stride` floats behind. A last tile of 70 positions has 6.
-struct HeadRows {
-  const float* from;
-  std::int64_t stride;
-  int count;
-
-  [[nodiscard]] HEDDLE_DEVICE HeadRows tile(int begin) const {
-    return {from + begin * stride, stride, count - begin < attention_tile ? count - begin : attention_tile};
-  }
-};
-
-/// Which tile of which head a block makes, and which part of its features. Of 3 tiles, 2 heads and 1 part block 7 makes tile 1 of head 0 of
-/// sequence 1.
-struct AttentionPlace {
-  std::int64_t sequence;
-  int head, part, tile;
-};
-
-/// Extents of one call, all from the leaf: where heads are split it is smaller. 2 rows of (5, 24) through SelfAttention<Heads<4>> are 2 sequences of
-/// 5 positions, 4 heads of 2 features, and as many of keys and values.
-struct AttentionSizes {
-  std::int64_t width, out, sequences;
-  int positions, heads, features, key_values;
-  bool causal;
-  float scale;
-
-  [[nodiscard]] static AttentionSizes of(const Leaf& leaf, std::int64_t rows, bool causal) {
-    const std::int64_t positions = leaf.in.shape.sizes[leaf.in.shape.dimensions - 2], width = leaf.in.shape.last(), out = leaf.out.shape.last();
-    const std::int64_t heads = leaf.statistics.last(), features = out / heads;
-    return {width,
-            out,
-            rows * (leaf.in.elements() / (positions * width)),
-            static_cast<int>(positions),
-            static_cast<int>(heads),
-            static_cast<int>(features),
-            static_cast<int>((width - out) / (2 * features)),
-            causal,
-            static_cast<float>(1 / std::sqrt(static_cast<double>(features)))};
-  }
-  [[nodiscard]] HEDDLE_HOST_DEVICE int tiles() const { return (positions + attention_tile - 1) / attention_tile; }
-  [[nodiscard]] HEDDLE_HOST_DEVICE int chunks() const { return (features + attention_chunk - 1) / attention_chunk; }
-  /// A block has sums for so many chunks of features; of a larger head several blocks make the same weights, each for a part of the features.
-  [[nodiscard]] HEDDLE_HOST_DEVICE int parts(int chunks_of_block) const { return (chunks() + chunks_of_block - 1) / chunks_of_block; }
-  [[nodiscard]] HEDDLE_HOST_DEVICE int shared_by() const { return heads / key_values; }
-
-  [[nodiscard]] HEDDLE_DEVICE AttentionPlace place(int block, int all_heads, int chunks_of_block) const {
-    const int tile = block % tiles(), rest = block / tiles(), all_parts = parts(chunks_of_block);
-    return {rest / all_parts / all_heads, rest / all_parts % all_heads, rest % all_parts, tile};
-  }
-  /// Where elements of position 0 begin: of the input and its gradient, of the output and its gradient, and of the statistics.
-  [[nodiscard]] HEDDLE_DEVICE std::int64_t query_at(std::int64_t sequence, int head) const {
-    return sequence * positions * width + std::int64_t{head} * features;
-  }
-  [[nodiscard]] HEDDLE_DEVICE std::int64_t key_at(std::int64_t sequence, int key_value) const { return query_at(sequence, heads + key_value); }
-  [[nodiscard]] HEDDLE_DEVICE std::int64_t value_at(std::int64_t sequence, int key_value) const {
-    return query_at(sequence, heads + key_values + key_value);
-  }
-  [[nodiscard]] HEDDLE_DEVICE std::int64_t output_at(std::int64_t sequence, int head) const {
-    return sequence * positions * out + std::int64_t{head} * features;
-  }
-  [[nodiscard]] HEDDLE_DEVICE std::int64_t statistic_at(std::int64_t sequence, int head) const { return sequence * positions * heads + head; }
-  /// A query sees the keys below this number. Positions behind the end, with which a last tile is filled, neither see nor are seen.
-  [[nodiscard]] HEDDLE_DEVICE int seen(int query) const {
-    if (query >= positions) return 0;
-    return causal ? query + 1 : positions;
-  }
-  /// Keys that some of a tile of queries see.
-  [[nodiscard]] HEDDLE_DEVICE int seen_by_tile(int first_query) const {
-    return first_query + attention_tile < positions ? seen(first_query + attention_tile - 1) : positions;
-  }
-};
 
 /// A block of attention: two tiles of 64 positions and 32 features in shared memory, and one of 64 rows and 64 columns of weights. Each of its 128
 /// threads has 8 rows and 4 columns of scores in registers, and of gathered features 8 rows and 2 columns for each chunk.
@@ -146,11 +68,12 @@ template <BlockOfThreads B> class AttentionTiles {
   [[nodiscard]] HEDDLE_DEVICE float& weight(int i, int j) const { return weights_[row(i) * attention_weights_pitch + column(j)]; }
 
   /// All features of some positions, for products that are told that the left operand is there.
-  HEDDLE_DEVICE void keep(const HeadRows& from) const {
+  template <class Value> HEDDLE_DEVICE void keep(const HeadRows<Value>& from) const {
     for (int begin = 0; begin < e_.features; begin += attention_chunk) take(left_ + begin / attention_chunk * chunk_floats, from, begin);
   }
   /// sums = left right^T, (64, 64), over all features. Nobody reads what was in shared memory when it begins, and all have read when it ends.
-  HEDDLE_DEVICE void products(AttentionScores& sums, const HeadRows& left, const HeadRows& right, bool left_is_there = false) const {
+  template <class Value>
+  HEDDLE_DEVICE void products(AttentionScores& sums, const HeadRows<Value>& left, const HeadRows<Value>& right, bool left_is_there = false) const {
     for (int i = 0; i < attention_rows; ++i)
       for (int j = 0; j < attention_columns; ++j) sums[i][j] = 0;
     for (int begin = 0; begin < e_.features; begin += attention_chunk) {
@@ -164,7 +87,7 @@ template <BlockOfThreads B> class AttentionTiles {
   }
   /// sums += weights right, (64, 32), of `count` rows and the features from `begin` on. All have read the weights when it ends; a chunk behind the
   /// end is left out.
-  HEDDLE_DEVICE void gather(AttentionFeatures& sums, int count, const HeadRows& right, int begin) const {
+  template <class Value> HEDDLE_DEVICE void gather(AttentionFeatures& sums, int count, const HeadRows<Value>& right, int begin) const {
     if (begin >= e_.features) return;
     take(right_, right, begin);
     b_.sync();
@@ -182,12 +105,12 @@ template <BlockOfThreads B> class AttentionTiles {
     b_.sync();
   }
   /// The sums of a chunk of features, to `count` rows that are `stride` apart.
-  HEDDLE_DEVICE void write(float* target, std::int64_t stride, int count, int begin, const AttentionFeatures& sums) const {
+  template <class Value> HEDDLE_DEVICE void write(Value* target, std::int64_t stride, int count, int begin, const AttentionFeatures& sums) const {
     const int f = begin + first_feature();
     for (int i = 0; i < attention_rows; ++i) {
       if (row(i) >= count) continue;
-      if (f < e_.features) target[row(i) * stride + f] = sums[i][0];
-      if (f + 1 < e_.features) target[row(i) * stride + f + 1] = sums[i][1];
+      if (f < e_.features) target[row(i) * stride + f] = as_value<Value>(sums[i][0]);
+      if (f + 1 < e_.features) target[row(i) * stride + f + 1] = as_value<Value>(sums[i][1]);
     }
   }
   /// A weight has one number in the whole batch, that of its query, counted by the place of its output, times the positions, and the key. Of 5
@@ -224,20 +147,25 @@ template <BlockOfThreads B> class AttentionTiles {
   [[nodiscard]] HEDDLE_DEVICE int features_from(int begin) const {
     return e_.features - begin < attention_chunk ? e_.features - begin : attention_chunk;
   }
-  /// tile = 32 features from `begin` on of 64 positions, 0 where there are none. Heads of 4, 8, ... features are read 16 bytes a thread.
-  HEDDLE_DEVICE void take(float* tile, const HeadRows& from, int begin) const {
+  /// tile = 32 features from `begin` on of 64 positions, 0 where there are none. Heads of whole packs are read 16 bytes a thread.
+  template <class Value> HEDDLE_DEVICE void take(float* tile, const HeadRows<Value>& from, int begin) const {
+    constexpr int each = Pack<Value>::count;
     const int features = features_from(begin);
-    if (e_.features % Pack<float>::count == 0) {
-      for (int i = b_.thread(); i < attention_tile * attention_chunk / 4; i += attention_threads) {
-        const int r = i / (attention_chunk / 4), f = i % (attention_chunk / 4) * 4;
-        Pack<float> pack{};
-        if (r < from.count && f < features) pack = load_pack(from.from + r * from.stride + begin + f);
-        store_pack(tile + r * attention_pitch + f, pack);
+    if (e_.features % each == 0) {
+      for (int i = b_.thread(); i < attention_tile * attention_chunk / each; i += attention_threads) {
+        const int r = i / (attention_chunk / each), f = i % (attention_chunk / each) * each;
+        NumbersOfThread<each> pack;
+        if (r < from.count && f < features)
+          pack.load(from.from + r * from.stride + begin + f);
+        else
+          pack.fill(0);
+        for (int n = 0; n < each; n += Pack<float>::count)
+          store_pack(tile + r * attention_pitch + f + n, Pack<float>{{pack.values[n], pack.values[n + 1], pack.values[n + 2], pack.values[n + 3]}});
       }
     } else {
       for (int i = b_.thread(); i < attention_tile * attention_chunk; i += attention_threads) {
         const int r = i / attention_chunk, f = i % attention_chunk;
-        tile[r * attention_pitch + f] = r < from.count && f < features ? from.from[r * from.stride + begin + f] : 0.0F;
+        tile[r * attention_pitch + f] = r < from.count && f < features ? as_float(from.from[r * from.stride + begin + f]) : 0.0F;
       }
     }
   }

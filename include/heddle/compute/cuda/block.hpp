@@ -126,7 +126,7 @@ struct KernelLine {
   int line = 0;
 };
 
-/// What one lane has of a product of its warp, as add_product of BlockOfThreads says; `depth` is that of the factors.
+/// What one lane has of a product of its warp, as add_product of BlockOfThreads says; `depth` is that of the factors, 8 or 16.
 struct LaneOfProduct {
   float* sums;
   std::uint32_t left[4], right[2];
