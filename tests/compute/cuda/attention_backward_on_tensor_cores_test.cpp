@@ -14,9 +14,9 @@ TEST_CASE("blocks of all kernels have at most 48 KiB of shared memory") {
     CHECK(K::extents(e).blocks == 3 * 2 * 3);
     return K::extents(e).shared_bytes;
   };
-  CHECK(takes(AttentionForwardOnTensorCores<float, true>{}) == 34'816);
-  CHECK(takes(AttentionQueryGradientsOnTensorCores<float, true>{}) == 34'816);
-  CHECK(takes(AttentionKeyGradientsOnTensorCores<float, true>{}) == 34'816 + 512);
+  CHECK(takes(AttentionForwardOnTensorCores<float, true>{}) == 17'408);
+  CHECK(takes(AttentionQueryGradientsOnTensorCores<float, true>{}) == 17'408);
+  CHECK(takes(AttentionKeyGradientsOnTensorCores<float, true>{}) == 17'408 + 256);
   CHECK(takes(AttentionForwardOnTensorCores<BFloat16, true>{}) == 18'432);
   CHECK(takes(AttentionQueryGradientsOnTensorCores<BFloat16, true>{}) == 27'648);
   CHECK(takes(AttentionKeyGradientsOnTensorCores<BFloat16, true>{}) == 36'864 + 512);

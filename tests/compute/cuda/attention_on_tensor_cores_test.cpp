@@ -14,7 +14,7 @@ using attention_cases::Values;
 
 static_assert(fits_tensor_cores(8) && fits_tensor_cores(64) && !fits_tensor_cores(4) && !fits_tensor_cores(12) && !fits_tensor_cores(72));
 static_assert(PassedTile<float, true, true>::words == PassedTile<float, true, false>::words);
-static_assert(sizeof(TensorFloat) * PassedTile<float, false, true>::words == 8'704);
+static_assert(sizeof(TensorFloat) * PassedTile<float, false, true>::words == 4'352);
 static_assert(sizeof(BFloat16Pair) * PassedTile<BFloat16, true, false>::words == 4'608);
 static_assert(sizeof(BFloat16Pair) * PassedTile<BFloat16, false, true>::words == 4'608);
 static_assert(PassedTile<BFloat16, true, true>::words == 2 * PassedTile<BFloat16, true, false>::words);
@@ -41,19 +41,19 @@ template <class Value, bool Both> struct ProductsOfWarps {
     WarpFeatures sums{};
     const auto fetch = [&](int i) {
       FetchedTile<Value> next;
-      next.load(HeadRows<Value>{right, e.features, e.positions}.tile(i * passed_positions, passed_positions), e.features, b.thread());
+      next.load(HeadRows<Value>{right, e.features, e.positions}.tile(i * passed_positions<Value>, passed_positions<Value>), e.features, b.thread());
       return next;
     };
     const auto store = [&](const FetchedTile<Value>& next, int buffer) {
       next.template store<Features>(tiles + buffer * Features::words, b.thread());
       next.template store<Positions>(tiles + 2 * Features::words + buffer * Positions::words, b.thread());
     };
-    pass_over(b, (e.positions + passed_positions - 1) / passed_positions, fetch, store, [&](int i, int buffer) {
-      WarpScores scores;
+    pass_over(b, (e.positions + passed_positions<Value> - 1) / passed_positions<Value>, fetch, store, [&](int i, int buffer) {
+      WarpScores<Value> scores;
       Features::over_features(b, scores, factors, tiles + buffer * Features::words, e.features);
-      for (int n = 0; n < passed_positions / 8; ++n)
+      for (int n = 0; n < passed_positions<Value> / 8; ++n)
         for (int k = 0; k < 4; ++k) {
-          const int row = own + lane / 4 + k / 2 * 8, column = i * passed_positions + 8 * n + lane % 4 * 2 + k % 2;
+          const int row = own + lane / 4 + k / 2 * 8, column = i * passed_positions<Value> + 8 * n + lane % 4 * 2 + k % 2;
           if (row < left_rows && column < e.positions) target[row * e.positions + column] = scores[n][k];
         }
       Positions::over_positions(b, sums, scores, tiles + 2 * Features::words + buffer * Positions::words, e.features);
@@ -107,6 +107,7 @@ template <class Value, bool Both> void products_are_right(int rows, int position
 
 /// kept[q] = the bits of the keys of a query, from whichever of 4 lanes.
 struct DrawsOfQueries {
+  static constexpr int keys_of_tile = 32;
   static constexpr const char* name = "DrawsOfQueries";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
@@ -114,17 +115,17 @@ struct DrawsOfQueries {
     KeptKeys<true> kept;
     const int g = b.thread() / 4;
     kept.begin(drop, e, 0, g);
-    kept.draw(b, drop, drop.stream(step), first_key);
+    kept.draw(b, drop, drop.stream(step), first_key, keys_of_tile);
     for (int h = 0; h < 2; ++h)
-      for (int key = b.thread() % 4; key < passed_positions; key += 4) {
-        together[(g + 8 * h) * passed_positions + key] = (kept.kept[h] >> static_cast<unsigned>(key) & 1U) != 0 ? 1.0F : 0.0F;
-        factors[(g + 8 * h) * passed_positions + key] = kept.of(drop, h, key);
+      for (int key = b.thread() % 4; key < keys_of_tile; key += 4) {
+        together[(g + 8 * h) * keys_of_tile + key] = (kept.kept[h] >> static_cast<unsigned>(key) & 1U) != 0 ? 1.0F : 0.0F;
+        factors[(g + 8 * h) * keys_of_tile + key] = kept.of(drop, h, key);
       }
     if (b.thread() >= rows_of_warp) return;
     const std::uint32_t bits = kept_weights(
         drop, drop.stream(step), first_weight(drop, e, std::int64_t{b.thread()} * e.out) + static_cast<std::uint64_t>(first_key), rows_of_warp, 0, 1);
-    for (int key = 0; key < passed_positions; ++key)
-      alone[b.thread() * passed_positions + key] = (bits >> static_cast<unsigned>(key) & 1U) != 0 ? 1.0F : 0.0F;
+    for (int key = 0; key < keys_of_tile; ++key)
+      alone[b.thread() * keys_of_tile + key] = (bits >> static_cast<unsigned>(key) & 1U) != 0 ? 1.0F : 0.0F;
   }
 };
 

@@ -52,11 +52,11 @@ template <class Value, bool Drops> struct AttentionQueryGradientsOnTensorCores {
     const std::uint64_t stream = Drops ? drop.stream(live->step) : 0;
     WarpFeatures sums{};
     pass_over_keys<Value, true>(b, e, here, input, [&](int key, const TensorFactor<Value>* keys, const TensorFactor<Value>* values) {
-      kept.draw(b, drop, stream, key);
-      WarpScores scores, weight_slopes;
+      kept.draw(b, drop, stream, key, passed_positions<Value>);
+      WarpScores<Value> scores, weight_slopes;
       Tiles::Keys::over_features(b, scores, queries, keys, e.features);
       Tiles::Values::over_features(b, weight_slopes, slopes, values, e.features);
-      for (int n = 0; n < passed_positions / 8; ++n)
+      for (int n = 0; n < passed_positions<Value> / 8; ++n)
         for (int i = 0; i < 4; ++i) {
           const int h = i / 2, column = 8 * n + lane % 4 * 2 + i % 2;
           const float weight = std::exp2(e.scale * log2_of_e * scores[n][i] - log_sums[h]);
@@ -87,7 +87,7 @@ template <class Value, bool Drops> struct AttentionKeyGradientsOnTensorCores {
   static constexpr bool cooperative = true;
 
   [[nodiscard]] static Extents extents(const AttentionSizes& e) {
-    return {e.sequences * e.key_values * e.tiles(), attention_threads, 2 * (2 * Tile::words * sizeof(Factor) + 2 * passed_positions * sizeof(float))};
+    return {e.sequences * e.key_values * e.tiles(), attention_threads, 4 * (Tile::words * sizeof(Factor) + passed * sizeof(float))};
   }
   template <BlockOfThreads B>
   HEDDLE_DEVICE void operator()(B& b, AttentionSizes e, MaskOfCall drop, const CudaNumbers* live, const Value* input, const Value* output,
@@ -98,54 +98,32 @@ template <class Value, bool Drops> struct AttentionKeyGradientsOnTensorCores {
     LeftFactors<Value> keys, values;
     keys.load({input + key_at, e.width, e.positions - own}, e.features, lane);
     values.load({input + value_at, e.width, e.positions - own}, e.features, lane);
-    Factor* const shared = b.template shared<Factor>(4 * Tile::words);
-    float* const facts = b.template shared<float>(4 * passed_positions);  // of each buffer log-sums, then D
+    Factor* const tiles = b.template shared<Factor>(4 * Tile::words);  // of each buffer queries, then slopes
+    float* const facts = b.template shared<float>(4 * passed);         // of each buffer log-sums, then D
     const std::uint64_t stream = Drops ? drop.stream(live->step) : 0;
-    const int from = e.causal ? first : 0, tiles = (e.positions - from + passed_positions - 1) / passed_positions;
-    const auto query_of = [&](int i) { return from + i % tiles * passed_positions; };
-    const auto head_of = [&](int i) { return here.head * e.shared_by() + i / tiles; };
+    const int from = e.causal ? first : 0, each = (e.positions - from + passed - 1) / passed;
+    const auto query_of = [&](int i) { return from + i % each * passed; };
+    const auto head_of = [&](int i) { return here.head * e.shared_by() + i / each; };
     const auto fetch = [&](int i) {
       Queries next;
-      const int head = head_of(i), query = query_of(i);
-      const std::int64_t output_at = e.output_at(here.sequence, head);
-      const auto rows_of = [&](const Value* at, std::int64_t stride) {
-        return HeadRows<Value>{at, stride, e.positions}.tile(query, passed_positions);
-      };
-      next.queries.load(rows_of(input + e.query_at(here.sequence, head), e.width), e.features, b.thread());
-      next.slopes.load(rows_of(output_gradient + output_at, e.out), e.features, b.thread());
-      next.outputs.load(rows_of(output + output_at, e.out), e.features, b.thread());
-      next.log_sum = b.thread() < passed_positions && query + b.thread() < e.positions
-                         ? statistics[e.statistic_at(here.sequence, head) + (query + b.thread()) * e.heads] * log2_of_e
-                         : 0.0F;
+      next.load(e, here.sequence, head_of(i), query_of(i), input, output, output_gradient, statistics, b.thread());
       return next;
     };
-    const auto store = [&](const Queries& next, int buffer) {
-      Factor* const tile = shared + buffer * 2 * Tile::words;
-      float* const of_tile = facts + buffer * 2 * passed_positions;
-      next.queries.template store<Tile>(tile, b.thread());
-      next.slopes.template store<Tile>(tile + Tile::words, b.thread());
-      for (int i = 0; i < FetchedTile<Value>::count; ++i) {
-        const float along = next.slopes.along(b, next.outputs, i);
-        if (FetchedTile<Value>::feature(b.thread()) == 0) of_tile[passed_positions + FetchedTile<Value>::row(b.thread(), i)] = along;
-      }
-      if (b.thread() < passed_positions) of_tile[b.thread()] = next.log_sum;
-    };
+    const auto store = [&](const Queries& next, int buffer) { next.store(b, tiles + buffer * 2 * Tile::words, facts + buffer * 2 * passed); };
     WarpFeatures key_sums{}, value_sums{};
-    pass_over(b, e.shared_by() * tiles, fetch, store, [&](int i, int buffer) {
+    pass_over(b, e.shared_by() * each, fetch, store, [&](int i, int buffer) {
       const int query = query_of(i);
-      if (own >= e.positions || (e.causal && query + passed_positions <= own)) return;
-      const Factor* const tile = shared + buffer * 2 * Tile::words;
+      if (own >= e.positions || (e.causal && query + passed <= own)) return;
+      const Factor* const queries = tiles + buffer * 2 * Tile::words;
+      const Factor* const gradients = queries + Tile::words;
       std::uint32_t kept = 0;
-      if constexpr (Drops)
-        kept = kept_weights(drop, stream,
-                            first_weight(drop, e, e.output_at(here.sequence, head_of(i)) + (query + lane) * e.out) + static_cast<std::uint64_t>(own),
-                            rows_of_warp, 0, 1);
-      WarpScores scores, slopes;
-      Tile::over_features(b, scores, keys, tile, e.features);
-      Tile::over_features(b, slopes, values, tile + Tile::words, e.features);
-      weigh(b, e, drop, query, own, facts + buffer * 2 * passed_positions, kept, scores, slopes);
-      Tile::over_positions(b, value_sums, scores, tile + Tile::words, e.features);
-      Tile::over_positions(b, key_sums, slopes, tile, e.features);
+      if constexpr (Drops) kept = drawn(b, e, drop, stream, e.output_at(here.sequence, head_of(i)) + query * e.out, own);
+      WarpScores<Value> scores, slopes;
+      Tile::over_features(b, scores, keys, queries, e.features);
+      Tile::over_features(b, slopes, values, gradients, e.features);
+      weigh(b, e, drop, query, own, facts + buffer * 2 * passed, kept, scores, slopes);
+      Tile::over_positions(b, value_sums, scores, gradients, e.features);
+      Tile::over_positions(b, key_sums, slopes, queries, e.features);
     });
     write_rows(input_gradient + key_at, e.width, e.positions - own, e.features, key_sums, {1, 1}, lane);
     write_rows(input_gradient + value_at, e.width, e.positions - own, e.features, value_sums, {1, 1}, lane);
@@ -154,21 +132,52 @@ template <class Value, bool Drops> struct AttentionKeyGradientsOnTensorCores {
  private:
   using Factor = TensorFactor<Value>;
   using Tile = PassedTile<Value, true, true>;
-  /// A tile of queries on its way, with what is needed for D, and in 32 threads the log-sum of one query.
+  static constexpr int passed = passed_positions<Value>;
+
+  /// A tile of queries and of gradients of their outputs on its way, with the outputs for D and, in 16 or 32 threads, the log-sum of one query.
   struct Queries {
     FetchedTile<Value> queries, slopes, outputs;
-    float log_sum;
+    float log_sum = 0;
+
+    HEDDLE_DEVICE void load(const AttentionSizes& e, std::int64_t sequence, int head, int query, const Value* input, const Value* output,
+                            const Value* output_gradient, const float* statistics, int thread) {
+      const std::int64_t output_at = e.output_at(sequence, head);
+      const HeadRows<Value> of_input{input + e.query_at(sequence, head), e.width, e.positions};
+      const HeadRows<Value> of_gradient{output_gradient + output_at, e.out, e.positions}, of_output{output + output_at, e.out, e.positions};
+      queries.load(of_input.tile(query, passed), e.features, thread);
+      slopes.load(of_gradient.tile(query, passed), e.features, thread);
+      outputs.load(of_output.tile(query, passed), e.features, thread);
+      if (thread < passed && query + thread < e.positions) log_sum = statistics[e.statistic_at(sequence, head) + (query + thread) * e.heads];
+    }
+    template <BlockOfThreads B> HEDDLE_DEVICE void store(B& b, Factor* tiles, float* facts) const {
+      queries.template store<Tile>(tiles, b.thread());
+      slopes.template store<Tile>(tiles + Tile::words, b.thread());
+      for (int i = 0; i < FetchedTile<Value>::count; ++i) {
+        const float along = slopes.along(b, outputs, i);
+        if (FetchedTile<Value>::feature(b.thread()) == 0) facts[passed + FetchedTile<Value>::row(b.thread(), i)] = along;
+      }
+      if (b.thread() < passed) facts[b.thread()] = log_sum * log2_of_e;
+    }
   };
+  /// Bits of the 16 keys from `key` on for query lane % `passed` of a tile whose output begins at `at`: as many lanes as have a query draw it
+  /// together.
+  template <BlockOfThreads B>
+  HEDDLE_DEVICE static std::uint32_t drawn(B& b, const AttentionSizes& e, const MaskOfCall& drop, std::uint64_t stream, std::int64_t at, int key) {
+    const int lane = b.thread() % warp_threads;
+    const std::uint64_t number = first_weight(drop, e, at + lane % passed * e.out) + static_cast<std::uint64_t>(key);
+    std::uint32_t kept = kept_weights(drop, stream, number, rows_of_warp, lane / passed, warp_threads / passed);
+    for (int d = passed; d < warp_threads; d *= 2) kept |= b.shuffle_xor(kept, d);
+    return kept;
+  }
   /// Scores become weights, as they multiply values, and slopes of weights those of scores. Rows are keys from `key` on, columns are queries; `kept`
   /// has bits of the keys for the query of the lane.
   template <BlockOfThreads B>
   HEDDLE_DEVICE static void weigh(B& b, const AttentionSizes& e, const MaskOfCall& drop, int query, int key, const float* facts, std::uint32_t kept,
-                                  WarpScores& scores, WarpScores& slopes) {
+                                  WarpScores<Value>& scores, WarpScores<Value>& slopes) {
     const int lane = b.thread() % warp_threads;
-    for (int n = 0; n < passed_positions / 8; ++n)
+    for (int n = 0; n < passed / 8; ++n)
       for (int s = 0; s < 2; ++s) {
-        const int column = 8 * n + lane % 4 * 2 + s;
-        const int seen = e.seen(query + column) - key;
+        const int column = 8 * n + lane % 4 * 2 + s, seen = e.seen(query + column) - key;
         std::uint32_t of_query = 0;
         if constexpr (Drops) of_query = b.shuffle_from(kept, column);
         for (int h = 0; h < 2; ++h) {
@@ -177,7 +186,7 @@ template <class Value, bool Drops> struct AttentionKeyGradientsOnTensorCores {
           const float weight = std::exp2(e.scale * log2_of_e * score - facts[column]);
           float factor = 1;
           if constexpr (Drops) factor = (of_query >> static_cast<unsigned>(row) & 1U) != 0 ? drop.scale : 0.0F;
-          slope = row < seen ? weight * (factor * slope - facts[passed_positions + column]) * e.scale : 0.0F;
+          slope = row < seen ? weight * (factor * slope - facts[passed + column]) * e.scale : 0.0F;
           score = row < seen ? weight * factor : 0.0F;
         }
       }

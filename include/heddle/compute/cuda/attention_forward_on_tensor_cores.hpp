@@ -13,8 +13,8 @@
 namespace heddle::compute_room {
 
 /// As AttentionForward, with products of TF32 or bfloat16: queries, keys, values and weights are rounded as factors, scores and all sums are float32.
-/// Scores are multiplied by log2(e) as well, so that weights are powers of 2. Of 150 positions a head has 3 blocks, which read 13 tiles of keys, 9 of
-/// them under Causal.
+/// Scores are multiplied by log2(e) as well, so that weights are powers of 2. Of 150 positions in bfloat16 a head has
+/// 3 blocks, which read 15 tiles of keys, 11 of them under Causal.
 ///
 /// Law     results are those of operands that are rounded before; the order of every sum depends on positions and features of a head alone
 /// Source  sources.md#flash-attention, sources.md#ptx-mma
@@ -41,12 +41,12 @@ template <class Value, bool Drops> struct AttentionForwardOnTensorCores {
     const std::uint64_t stream = Drops ? drop.stream(live->step) : 0;
     Queries q;
     pass_over_keys<Value, false>(b, e, here, input, [&](int key, const TensorFactor<Value>* keys, const TensorFactor<Value>* values) {
-      kept.draw(b, drop, stream, key);
-      WarpScores scores;
+      kept.draw(b, drop, stream, key, passed_positions<Value>);
+      WarpScores<Value> scores;
       Tiles::Keys::over_features(b, scores, queries, keys, e.features);
       for (int h = 0; h < 2; ++h) weigh(b, e, h, e.seen(own + lane / 4 + 8 * h) - key, scores, q);
       if constexpr (Drops)
-        for (int n = 0; n < passed_positions / 8; ++n)
+        for (int n = 0; n < passed_positions<Value> / 8; ++n)
           for (int i = 0; i < 4; ++i) scores[n][i] *= kept.of(drop, i / 2, 8 * n + lane % 4 * 2 + i % 2);
       Tiles::Values::over_positions(b, q.sums, scores, values, e.features);
     });
@@ -69,10 +69,10 @@ template <class Value, bool Drops> struct AttentionForwardOnTensorCores {
   };
   /// Scores of row h become weights 2^(score - most) of the first `seen` keys, and 0 of others; what was summed under a smaller `most` is scaled
   /// down.
-  template <BlockOfThreads B> HEDDLE_DEVICE static void weigh(B& b, const AttentionSizes& e, int h, int seen, WarpScores& scores, Queries& q) {
+  template <BlockOfThreads B> HEDDLE_DEVICE static void weigh(B& b, const AttentionSizes& e, int h, int seen, WarpScores<Value>& scores, Queries& q) {
     const int column = b.thread() % 4 * 2;
     float most = q.most[h];
-    for (int n = 0; n < passed_positions / 8; ++n)
+    for (int n = 0; n < passed_positions<Value> / 8; ++n)
       for (int s = 0; s < 2; ++s) {
         float& score = scores[n][2 * h + s];
         score *= e.scale * log2_of_e;
@@ -85,7 +85,7 @@ template <class Value, bool Drops> struct AttentionForwardOnTensorCores {
     q.powers[h] *= smaller;
     for (auto& sum : q.sums)
       for (int s = 0; s < 2; ++s) sum[2 * h + s] *= smaller;
-    for (int n = 0; n < passed_positions / 8; ++n)
+    for (int n = 0; n < passed_positions<Value> / 8; ++n)
       for (int s = 0; s < 2; ++s) {
         float& weight = scores[n][2 * h + s];
         weight = 8 * n + column + s < seen ? std::exp2(weight - shift) : 0.0F;

@@ -15,7 +15,6 @@
 
 namespace heddle::compute_room {
 
-inline constexpr int passed_positions = 32;  // of a tile that a block passes over
 inline constexpr int most_tensor_features = 64;
 inline constexpr int rows_of_warp = 16;  // of the 64 positions that a block has
 inline constexpr float log2_of_e = 1.4426950408889634F, log_of_2 = 0.6931471805599453F;
@@ -23,9 +22,12 @@ inline constexpr float log2_of_e = 1.4426950408889634F, log_of_2 = 0.69314718055
 /// Whether tensor cores take heads of this size: whole packs of 16 bytes, and no more than what a thread has registers for.
 [[nodiscard]] constexpr bool fits_tensor_cores(int features) { return features <= most_tensor_features && features % 8 == 0; }
 
+/// Positions of a tile that a block passes over, so many that a thread brings 32 bytes of it: 16 of floats and 32 of bfloat16.
+template <class Value> inline constexpr int passed_positions = 64 / static_cast<int>(sizeof(Value));
+
 /// Sums of a warp's 16 rows and of 8 columns each, as add_product has them: element 2 h + s of a lane is of row g + 8 h and column 2 t + s, where
 /// g = lane / 4 and t = lane % 4.
-using WarpScores = float[passed_positions / 8][4];
+template <class Value> using WarpScores = float[passed_positions<Value> / 8][4];
 using WarpFeatures = float[most_tensor_features / 8][4];
 
 /// How tensor cores take values: float32 rounded to TF32, of which a word has one, or bfloat16, of which it has two.
@@ -57,30 +59,30 @@ template <class Value> struct LeftFactors {
   }
 };
 
-/// 32 positions of a head in shared memory, as right factors. A product that sums over features reads the words of a position, one that sums over
-/// positions a feature of one position, in TF32, or of two, in bfloat16, which lie there once more for that.
+/// 16 or 32 positions of a head in shared memory, as right factors. A product that sums over features reads the words of a position, one that sums
+/// over positions a feature of one position, in TF32, or of two, in bfloat16, which lie there once more for that.
 ///
 /// Rows of 64 words are 68 apart and rows of 32 are 36, so that the 8 positions and 4 words that a warp reads at once lie in different banks; rows of
-/// two positions are 72 apart, so that 4 of them and 8 features do. Of 64 features a tile has 8,704 bytes in TF32; in bfloat16 4,608 for each of
+/// two positions are 72 apart, so that 4 of them and 8 features do. Of 64 features a tile has 4,352 bytes in TF32; in bfloat16 4,608 for each of
 /// both.
 template <class Value, bool OverFeatures, bool OverPositions> struct PassedTile {
   using Factor = TensorFactor<Value>;
   static constexpr bool pairs = std::is_same_v<Value, BFloat16>, has_rows = OverFeatures || !pairs, has_pairs = OverPositions && pairs;
   static constexpr int pitch = most_tensor_features / values_of_word<Value> + 4;
   static constexpr int pairs_pitch = most_tensor_features + 8;
-  static constexpr int first_pair = has_rows ? passed_positions * pitch : 0;
-  static constexpr int words = first_pair + (has_pairs ? passed_positions / 2 * pairs_pitch : 0);
+  static constexpr int first_pair = has_rows ? passed_positions<Value> * pitch : 0;
+  static constexpr int words = first_pair + (has_pairs ? passed_positions<Value> / 2 * pairs_pitch : 0);
 
-  /// sums (16, 32) = left tile^T.
+  /// sums (16, positions) = left tile^T.
   template <BlockOfThreads B>
-  HEDDLE_DEVICE static void over_features(B& b, WarpScores& sums, const LeftFactors<Value>& left, const Factor* tile, int features) {
+  HEDDLE_DEVICE static void over_features(B& b, WarpScores<Value>& sums, const LeftFactors<Value>& left, const Factor* tile, int features) {
     static_assert(OverFeatures);
     const Factor* const own = tile + b.thread() % warp_threads / 4 * pitch + b.thread() % 4;
     for (auto& sum : sums)
       for (float& s : sum) s = 0;
     for (int k = 0; k < LeftFactors<Value>::steps; ++k) {
       if (k * Factor::depth >= features) continue;
-      for (int n = 0; n < passed_positions / 8; ++n) {
+      for (int n = 0; n < passed_positions<Value> / 8; ++n) {
         const Factor right[2] = {own[8 * n * pitch + 8 * k], own[8 * n * pitch + 8 * k + 4]};
         b.add_product(sums[n], left.words[k], right);
       }
@@ -89,12 +91,12 @@ template <class Value, bool OverFeatures, bool OverPositions> struct PassedTile 
   /// sums (16, features) += weights tile. Sums of a warp become its left factors where they are: in TF32 words t and t + 4 stand for positions 2 t
   /// and 2 t + 1.
   template <BlockOfThreads B>
-  HEDDLE_DEVICE static void over_positions(B& b, WarpFeatures& sums, const WarpScores& weights, const Factor* tile, int features) {
+  HEDDLE_DEVICE static void over_positions(B& b, WarpFeatures& sums, const WarpScores<Value>& weights, const Factor* tile, int features) {
     static_assert(OverPositions);
     const int g = b.thread() % warp_threads / 4, t = b.thread() % 4;
     const Factor* const own = pairs ? tile + first_pair + t * pairs_pitch + g : tile + 2 * t * pitch + g;
     constexpr int next = pairs ? 4 * pairs_pitch : pitch, step = pairs ? 8 * pairs_pitch : 8 * pitch;
-    for (int j = 0; j < passed_positions / Factor::depth; ++j) {
+    for (int j = 0; j < passed_positions<Value> / Factor::depth; ++j) {
       Factor left[4];
       take(left, weights, j);
       for (int n = 0; n < most_tensor_features / 8; ++n) {
@@ -106,20 +108,20 @@ template <class Value, bool OverFeatures, bool OverPositions> struct PassedTile 
   }
 
  private:
-  HEDDLE_DEVICE static void take(TensorFloat (&left)[4], const WarpScores& w, int j) {
+  HEDDLE_DEVICE static void take(TensorFloat (&left)[4], const WarpScores<Value>& w, int j) {
     left[0] = tensor_float(w[j][0]);
     left[1] = tensor_float(w[j][2]);
     left[2] = tensor_float(w[j][1]);
     left[3] = tensor_float(w[j][3]);
   }
-  HEDDLE_DEVICE static void take(BFloat16Pair (&left)[4], const WarpScores& w, int j) {
+  HEDDLE_DEVICE static void take(BFloat16Pair (&left)[4], const WarpScores<Value>& w, int j) {
     for (int i = 0; i < 4; ++i) left[i] = bfloat16_pair(w[2 * j + i / 2][i % 2 * 2], w[2 * j + i / 2][i % 2 * 2 + 1]);
   }
 };
 
-/// What one thread brings of a tile from memory to shared memory: 4 packs of floats, or 2 of bfloat16, of positions that are neighbours.
+/// What one thread brings of a tile from memory to shared memory: 2 packs, in bfloat16 of positions that are neighbours.
 template <class Value> struct FetchedTile {
-  static constexpr int each = Pack<Value>::count, across = most_tensor_features / each, count = passed_positions * across / attention_threads;
+  static constexpr int each = Pack<Value>::count, across = most_tensor_features / each, count = passed_positions<Value> * across / attention_threads;
   Pack<Value> packs[count];
 
   [[nodiscard]] HEDDLE_DEVICE static int row(int thread, int i) {
@@ -192,8 +194,8 @@ HEDDLE_DEVICE void pass_over_keys(B& b, const AttentionSizes& e, const Attention
   const HeadRows<Value> values{input + e.value_at(here.sequence, key_value), e.width, e.positions};
   const auto fetch = [&](int i) {
     Tiles next;
-    next.keys.load(keys.tile(i * passed_positions, passed_positions), e.features, b.thread());
-    next.values.load(values.tile(i * passed_positions, passed_positions), e.features, b.thread());
+    next.keys.load(keys.tile(i * passed_positions<Value>, passed_positions<Value>), e.features, b.thread());
+    next.values.load(values.tile(i * passed_positions<Value>, passed_positions<Value>), e.features, b.thread());
     return next;
   };
   const auto store = [&](const Tiles& next, int buffer) {
@@ -201,9 +203,9 @@ HEDDLE_DEVICE void pass_over_keys(B& b, const AttentionSizes& e, const Attention
     next.keys.template store<typename Tiles::Keys>(tile, b.thread());
     next.values.template store<typename Tiles::Values>(tile + Tiles::Keys::words, b.thread());
   };
-  pass_over(b, (e.seen_by_tile(first) + passed_positions - 1) / passed_positions, fetch, store, [&](int i, int buffer) {
+  pass_over(b, (e.seen_by_tile(first) + passed_positions<Value> - 1) / passed_positions<Value>, fetch, store, [&](int i, int buffer) {
     const TensorFactor<Value>* const tile = shared + buffer * Tiles::words;
-    if (i * passed_positions < seen) compute(i * passed_positions, tile, tile + Tiles::Keys::words);
+    if (i * passed_positions<Value> < seen) compute(i * passed_positions<Value>, tile, tile + Tiles::Keys::words);
   });
 }
 
@@ -226,7 +228,7 @@ HEDDLE_DEVICE void pass_over_keys(B& b, const AttentionSizes& e, const Attention
 [[nodiscard]] HEDDLE_DEVICE inline std::uint64_t first_weight(const MaskOfCall& drop, const AttentionSizes& e, std::int64_t at) {
   return drop.number_of(at) / static_cast<std::uint64_t>(e.features) * static_cast<std::uint64_t>(e.positions);
 }
-/// By what the weights of two rows of a warp and 32 keys are multiplied; the four lanes of a row draw them together.
+/// By what the weights of two rows of a warp and up to 32 keys are multiplied; the four lanes of a row draw them together.
 template <bool Drops> struct KeptKeys {
   std::uint64_t numbers[2];
   std::uint32_t kept[2];
@@ -236,10 +238,10 @@ template <bool Drops> struct KeptKeys {
     if constexpr (Drops)
       for (int h = 0; h < 2; ++h) numbers[h] = first_weight(drop, e, at + (g + 8 * h) * e.out);
   }
-  template <BlockOfThreads B> HEDDLE_DEVICE void draw(B& b, const MaskOfCall& drop, std::uint64_t stream, int first_key) {
+  template <BlockOfThreads B> HEDDLE_DEVICE void draw(B& b, const MaskOfCall& drop, std::uint64_t stream, int first_key, int keys) {
     if constexpr (Drops)
       for (int h = 0; h < 2; ++h) {
-        kept[h] = kept_weights(drop, stream, numbers[h] + static_cast<std::uint64_t>(first_key), passed_positions, b.thread() % 4, 4);
+        kept[h] = kept_weights(drop, stream, numbers[h] + static_cast<std::uint64_t>(first_key), keys, b.thread() % 4, 4);
         for (int d = 1; d < 4; d *= 2) kept[h] |= b.shuffle_xor(kept[h], d);
       }
   }
