@@ -154,13 +154,13 @@ template <BlockOfThreads B> class AttentionTiles {
     if (e_.features % each == 0) {
       for (int i = b_.thread(); i < attention_tile * attention_chunk / each; i += attention_threads) {
         const int r = i / (attention_chunk / each), f = i % (attention_chunk / each) * each;
-        NumbersOfThread<each> pack;
-        if (r < from.count && f < features)
-          pack.load(from.from + r * from.stride + begin + f);
-        else
-          pack.fill(0);
-        for (int n = 0; n < each; n += Pack<float>::count)
-          store_pack(tile + r * attention_pitch + f + n, Pack<float>{{pack.values[n], pack.values[n + 1], pack.values[n + 2], pack.values[n + 3]}});
+        Pack<Value> pack{};
+        if (r < from.count && f < features) pack = load_pack(from.from + r * from.stride + begin + f);
+        for (int n = 0; n < each; n += Pack<float>::count) {
+          Pack<float> floats;
+          for (int k = 0; k < floats.count; ++k) floats.values[k] = as_float(pack.values[n + k]);
+          store_pack(tile + r * attention_pitch + f + n, floats);
+        }
       }
     } else {
       for (int i = b_.thread(); i < attention_tile * attention_chunk; i += attention_threads) {
