@@ -38,6 +38,7 @@ struct Counts {
   long blocks = 0;
   long switches = 0;  ///< from a thread of a block to another
   long barriers = 0;  ///< at which a whole block met
+  long warp_products = 0;
   long products = 0;
   long descriptors = 0;  ///< of cuBLASLt, layouts and preferences among them, that were created
   long heuristics = 0;   ///< questions to the heuristic of cuBLASLt

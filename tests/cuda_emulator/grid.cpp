@@ -236,6 +236,7 @@ class GridRun final : public BlockExecutor {
       turns.paused(*lane);
     }
     result.barriers += turns.barriers();
+    result.warp_products += turns.products();
     if (result.wrong.empty() && !turns.wrong().empty()) note(turns.wrong());
     for (const Lane& lane : lanes_)
       if (lane.phase != Lane::Phase::done) abandon(*lane.fiber);

@@ -21,6 +21,7 @@ struct GridResult {
   long blocks = 0;
   long switches = 0;
   long barriers = 0;
+  long warp_products = 0;
 };
 
 /// How a kernel is launched: {.blocks = 3, .threads = 256, .shared_bytes = 128}.

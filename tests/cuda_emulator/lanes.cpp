@@ -101,6 +101,7 @@ void Turns::exchange(Lane* lanes) {
 }
 /// Products are exact, and sums of 8 or 16 of them are rounded once: a card, which rounds in between, is not nearer to the sum.
 void Turns::multiply(Lane* lanes) {
+  ++products_;
   const bool pairs = lanes[0].part->depth == heddle::compute_room::BFloat16Pair::depth;
   for (std::size_t i = 0; i < lanes_of_warp; ++i)
     for (const std::uint32_t bits : {lanes[i].part->left[0], lanes[i].part->left[1], lanes[i].part->left[2], lanes[i].part->left[3],

@@ -45,6 +45,7 @@ class Turns {
   void paused(Lane& lane);
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
   [[nodiscard]] long barriers() const { return barriers_; }
+  [[nodiscard]] long products() const { return products_; }
 
  private:
   void open_barrier();
@@ -63,6 +64,7 @@ class Turns {
   std::vector<char> values_;  // of a shuffle
   std::size_t done_ = 0;
   long barriers_ = 0;
+  long products_ = 0;
   std::string wrong_;
 };
 

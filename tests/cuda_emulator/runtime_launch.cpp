@@ -86,6 +86,7 @@ void run(const HostKernel& kernel, const Arguments& arguments, GridExtents exten
   all.counts.blocks += result.blocks;
   all.counts.switches += result.switches;
   all.counts.barriers += result.barriers;
+  all.counts.warp_products += result.warp_products;
   if (!result.wrong.empty()) fault(number, result.wrong, result.error);
 }
 const HostKernel* kernel_of(const void* function) {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "compute/cuda/attention_on_tensor_cores_cases.hpp"
 using namespace heddle;
 using attention_cases::Card;
@@ -60,6 +62,34 @@ TEST_CASE_TEMPLATE("weights are dropped by the same numbers, where four that are
   tensor_cores_follow<SelfAttention<Heads<2>, Dropout<1, 10>>, Value>(Shape{66, 2 * 3 * 8}, 1);
   tensor_cores_follow<SelfAttention<Heads<4>, KeyValueHeads<2>, Dropout<2, 3>>, Value>(Shape{2, 65, 8 * 8}, 1, 0);
   tensor_cores_follow<SelfAttention<Heads<1>, Dropout<1, 4>>, Value>(Shape{1, 3 * 8}, 5);
+}
+
+TEST_CASE_TEMPLATE("nothing is multiplied that no query sees, nor features that are not there, and blocks pass over no tile that none of them sees",
+                   Value, float, BFloat16) {
+  constexpr int passed = passed_positions<Value>, depth = TensorFactor<Value>::depth;
+  const auto up = [](int n, int by) { return (n + by - 1) / by; };
+  for (const bool causal : {false, true})
+    for (const int features : {8, 40, 64})
+      for (const int positions : {1, 70, 129}) {
+        CAPTURE(positions);
+        const Card card;
+        const long of_features = long{passed / 8} * up(features, depth), of_positions = long{features / 8} * (passed / depth);
+        long wanted = 0, barriers = 0;
+        for (int own = 0; own < positions; own += 16) {
+          const long keys = up(causal ? std::min(own + 16, positions) : positions, passed),
+                     queries = up(positions, passed) - (causal ? own / passed : 0);
+          wanted += keys * (of_features + of_positions) + keys * (2 * of_features + of_positions) + queries * (2 * of_features + 2 * of_positions);
+        }
+        for (int first = 0; first < positions; first += 64)
+          barriers += 2 * (1 + up(causal ? std::min(first + 64, positions) : positions, passed)) + 1 + up(positions - (causal ? first : 0), passed);
+        const auto runs = [&]<class L>(L) {
+          attention_cases::OnTensorCores<L, Value> test{L::describe(Spec{Shape{positions, 3 * features}}), 2};
+          attention_cases::run(test, 2);
+        };
+        causal ? runs(SelfAttention<Heads<1>, Causal>{}) : runs(SelfAttention<Heads<1>>{});
+        CHECK(cuda_emulator::counts().warp_products == 2 * wanted);
+        CHECK(cuda_emulator::counts().barriers == 2 * barriers);
+      }
 }
 
 TEST_CASE_TEMPLATE("so are they for sizes that are drawn", Value, float, BFloat16) {

@@ -65,6 +65,18 @@ TEST_CASE_TEMPLATE("a NaN of a key is seen by all that attend to it, and by no o
   }
 }
 
+TEST_CASE_TEMPLATE("keys that a query does not see are not in its largest score", Value, float, BFloat16) {
+  const Card card;
+  auto t = with_zeros<Value, SelfAttention<Heads<1>, Causal>>(70);
+  for (std::size_t j = 0; j < 70; ++j) {
+    t.input[width * j] = 128;
+    t.input[width * j + key] = static_cast<float>(j);  // scores 45 apart, so that what lies 4 keys behind is 0 beside the largest
+    t.input[width * j + value] = static_cast<float>(j);
+  }
+  t.forward(0, 1);
+  for (std::size_t i = 0; i < 70; ++i) CHECK(std::abs(t.output[8 * i] - static_cast<float>(i)) < 1e-3F);
+}
+
 TEST_CASE_TEMPLATE("without a place for log-sums none are written", Value, float, BFloat16) {
   const Card card;
   OnTensorCores<OneHead, Value> with{OneHead::describe(Spec{Shape{40, 24}}), 2}, without{OneHead::describe(Spec{Shape{40, 24}}), 2};

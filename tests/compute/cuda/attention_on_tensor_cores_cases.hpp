@@ -39,7 +39,7 @@ template <class Value> struct Values {
   }
 };
 
-/// A Compute whose tensors are floats on the host, and whose kernels are those of a card for values of a type, with TF32 allowed.
+/// A Compute whose tensors are floats on the host, and whose kernels are those of a card for values of a type; floats may be rounded to TF32.
 template <class Value> struct TensorCores {
   static constexpr Bytes workspace{0};
   template <class L> struct KernelOf {
@@ -76,7 +76,7 @@ template <class Value> struct TensorCores {
       CudaNumbers numbers;
       numbers.step = context.step;
       CudaQueue queue = *card.space(numbers).queue;
-      queue.tf32 = true;
+      queue.tf32 = in_floats<Value>;
       return queue;
     }
   };

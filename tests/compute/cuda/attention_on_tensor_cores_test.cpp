@@ -141,7 +141,11 @@ TEST_CASE_TEMPLATE("products of warps over features and over positions are those
   products_are_right<Value, false>(17, 33, 56, 13);
 }
 
-TEST_CASE("a factor is what a product sees of a value") {
+TEST_CASE("a factor is what a product sees of a value, and a word has two neighbours in bfloat16") {
+  const float floats[] = {0.5F, 1, 2};
+  const BFloat16 halves[] = {core_room::rounded(0.5F), core_room::rounded(0.25F), core_room::rounded(1.0F), core_room::rounded(2.0F)};
+  CHECK(word_at(floats, 2).bits == tensor_float(2).bits);
+  CHECK(word_at(halves, 2).bits == 0x40003F80);
   CHECK(as_factor(1 + 0x1p-11F) == 1 + 0x1p-10F);
   CHECK(as_factor(core_room::rounded(1.5F)) == 1.5F);
 }

@@ -80,7 +80,7 @@ template <class Value, bool Drops> struct AttentionForwardOnTensorCores {
       }
     for (int d = 1; d < 4; d *= 2) most = Most::of(most, b.shuffle_xor(most, d));
     const float shift = most == attention_lowest ? 0.0F : most;  // all scores so far are -inf: their powers are 0, and no NaN
-    const float smaller = q.most[h] == most ? 1.0F : std::exp2(q.most[h] - shift);
+    const float smaller = std::exp2(q.most[h] - shift);
     q.most[h] = most;
     q.powers[h] *= smaller;
     for (auto& sum : q.sums)

@@ -119,14 +119,12 @@ template <class Value, bool OverFeatures, bool OverPositions> struct PassedTile 
   }
 };
 
-/// What one thread brings of a tile from memory to shared memory: 2 packs, in bfloat16 of positions that are neighbours.
+/// What one thread brings of a tile from memory to shared memory: 2 packs, of positions that are neighbours.
 template <class Value> struct FetchedTile {
   static constexpr int each = Pack<Value>::count, across = most_tensor_features / each, count = passed_positions<Value> * across / attention_threads;
   Pack<Value> packs[count];
 
-  [[nodiscard]] HEDDLE_DEVICE static int row(int thread, int i) {
-    return std::is_same_v<Value, float> ? thread / across + 8 * i : thread / across * 2 + i;
-  }
+  [[nodiscard]] HEDDLE_DEVICE static int row(int thread, int i) { return thread / across * count + i; }
   [[nodiscard]] HEDDLE_DEVICE static int feature(int thread) { return thread % across * each; }
   /// 0 where there are none.
   HEDDLE_DEVICE void load(const HeadRows<Value>& rows, int features, int thread) {
@@ -189,7 +187,7 @@ HEDDLE_DEVICE void pass_over_keys(B& b, const AttentionSizes& e, const Attention
   using Tiles = KeyTiles<Value, Backward>;
   TensorFactor<Value>* const shared = b.template shared<TensorFactor<Value>>(2 * Tiles::words);
   const int key_value = here.head / e.shared_by(), first = here.tile * attention_tile, own = first + b.thread() / warp_threads * rows_of_warp;
-  const int seen = own < e.positions ? e.seen(own + rows_of_warp < e.positions ? own + rows_of_warp - 1 : e.positions - 1) : 0;
+  const int seen = e.seen(own);  // tiles begin where warps may: what the last of its queries sees in part, the first does
   const HeadRows<Value> keys{input + e.key_at(here.sequence, key_value), e.width, e.positions};
   const HeadRows<Value> values{input + e.value_at(here.sequence, key_value), e.width, e.positions};
   const auto fetch = [&](int i) {
