@@ -81,10 +81,11 @@ template <Meets How> struct Apart {
     if constexpr (How == Meets::product_of_some || How == Meets::shuffle_and_product) {
       float sums[4] = {};
       const TensorFloat left[4] = {}, right[2] = {};
+      const KernelLine here{__FILE__, __LINE__};
       if (b.thread() != 7)
-        b.add_product(sums, left, right);
+        b.add_product(sums, left, right, here);
       else if (How == Meets::shuffle_and_product)
-        x = b.shuffle_xor(x, 1);
+        x = b.shuffle_xor(x, 1, here);
       x += sums[0];
     }
     out[b.thread()] = x;
