@@ -99,6 +99,7 @@ class Simulation {
       case ListOp::clip:
       case ListOp::unscale:
       case ListOp::skip:
+      case ListOp::guard:
       case ListOp::tie:
       case ListOp::report:
       case ListOp::step: return true;
