@@ -20,8 +20,8 @@ constexpr std::uint8_t bit(Axis a) { return static_cast<std::uint8_t>(1U << stat
 }  // namespace
 
 TEST_CASE("of gradients each rank has a term where it has a slice, of the flag of the loss also where it has other rows") {
-  ToldFlow told{training_of<All>()};
-  told.open();
+  ToldFlow told;
+  told.open(training_of<All>());
   CHECK(told.of_gradients.along == bit(Axis::shard));
   CHECK(told.of_loss.along == (bit(Axis::shard) | bit(Axis::data)));
   CHECK_FALSE(told.moving());
@@ -30,8 +30,8 @@ TEST_CASE("of gradients each rank has a term where it has a slice, of the flag o
 }
 
 TEST_CASE("a device skips and clips once, in this order, when all that the plan asks for is found and summed") {
-  ToldFlow told{training_of<All>()};
-  told.open();
+  ToldFlow told;
+  told.open(training_of<All>());
   const std::string unknown = "by what is not known of all ranks";
   CHECK(words(told.skip()) == " skips " + unknown);
   told.looked = true;
@@ -54,8 +54,8 @@ TEST_CASE("a device skips and clips once, in this order, when all that the plan 
 }
 
 TEST_CASE("a plan that asks for nothing looks at, decides and clips nothing") {
-  ToldFlow told{training_of<Trained<Chain, DataParallel<2>>>()};
-  told.open();
+  ToldFlow told;
+  told.open(training_of<Trained<Chain, DataParallel<2>>>());
   CHECK_FALSE(told.guard(true, true).ok());
   CHECK_FALSE(told.skip().ok());
   CHECK_FALSE(told.clip().ok());

@@ -35,7 +35,7 @@ struct GradientFlow {
   FlowSum loss{};
   bool loss_made = false;
   int reports = 0;
-  ToldFlow told{p};
+  ToldFlow told{};
 
   constexpr void run() {
     for (int k = 0; k < p.mesh.count; ++k)
@@ -64,7 +64,7 @@ struct GradientFlow {
 
   // ---- one device
   constexpr void device() {
-    told.open();
+    told.open(p);
     loss_made = false;
     reports = 0;
     loss.along = batch_axes_of_plan;
@@ -101,8 +101,8 @@ struct GradientFlow {
       case ListOp::receive_wait:
         if (line.transfer >= 0 && p.transfers[line.transfer].use >= 0) tied_transfer(line.op, p.transfers[line.transfer]);
         return;
-      case ListOp::reduce_start: return each_sum(line, [&](int sum) { start(sum, static_cast<int>(line.axis)); });
-      case ListOp::reduce_wait: return each_sum(line, [&](int sum) { wait(sum, static_cast<int>(line.axis)); });
+      case ListOp::reduce_start:
+      case ListOp::reduce_wait: return reduce(line, line.op == ListOp::reduce_start);
       case ListOp::report: return report();
       case ListOp::step: return step(b);
       case ListOp::gather_start: return gather(b, 0);
@@ -182,11 +182,13 @@ struct GradientFlow {
 
   // ---- sums over ranks
   static constexpr int the_loss = -1, the_norm = -2, the_guard = -3;  // beside the buckets
-  /// What a line sums: one collective has the norm and flags.
-  template <class Visit> constexpr void each_sum(const Instruction& line, Visit visit) const {
-    if (line.bucket >= 0 || p.moves(line, Purpose::loss)) return visit(line.bucket >= 0 ? line.bucket : the_loss);
-    if (told.tells_of_gradients(line)) visit(the_norm);
-    if (told.tells_of_loss(line) && fault.ok()) visit(the_guard);
+  /// One collective has the norm and flags.
+  constexpr void reduce(const Instruction& line, bool starts) {
+    const int axis = static_cast<int>(line.axis);
+    const bool of_loss = p.moves(line, Purpose::loss);
+    const int first = line.bucket >= 0 ? line.bucket : of_loss ? the_loss : told.tells_of_gradients(line) ? the_norm : the_guard;
+    starts ? start(first, axis) : wait(first, axis);
+    if (first == the_norm && told.tells_of_loss(line) && fault.ok()) starts ? start(the_guard, axis) : wait(the_guard, axis);
   }
   [[nodiscard]] constexpr FlowSum& sum_of(int bucket) {
     return bucket == the_loss ? loss : bucket == the_norm ? told.of_gradients : bucket == the_guard ? told.of_loss : buckets[bucket].sum;

@@ -25,7 +25,7 @@ struct ToldFault {
 ///
 /// Tested  plan/check/gradient_flow_test, plan/check/guarding_test
 struct ToldFlow {
-  const Program& p;
+  const Program* program = nullptr;  ///< a reference that a default initializer of who has this one hands on is no constant to nvcc 13
   FlowSum of_gradients{};
   FlowSum of_loss{};
   bool looked = false;   ///< at gradients: squares or the flag of an overflow are there
@@ -33,8 +33,9 @@ struct ToldFlow {
   bool skipped = false;  ///< all ranks know whether to step
   bool clipped = false;
 
-  /// Another device.
-  constexpr void open() {
+  /// Another device of a Program.
+  constexpr void open(const Program& p) {
+    program = &p;
     of_gradients = of_loss = FlowSum{};
     looked = guarded = skipped = clipped = false;
     for (int k = 0; k < p.mesh.count; ++k) {
@@ -46,35 +47,38 @@ struct ToldFlow {
   }
   [[nodiscard]] constexpr bool moving() const { return of_gradients.moving >= 0 || of_loss.moving >= 0; }
   /// Whether a line reduces the flag of the loss, and whether it reduces what is found in gradients.
-  [[nodiscard]] constexpr bool tells_of_loss(const Instruction& line) const { return p.guards && tells(p, line, place_of_guard(p)); }
+  [[nodiscard]] constexpr bool tells_of_loss(const Instruction& line) const {
+    return program->guards && tells(*program, line, place_of_guard(*program));
+  }
   [[nodiscard]] constexpr bool tells_of_gradients(const Instruction& line) const {
-    return !tells_of_loss(line) || ((p.clips || p.scales_loss) && tells(p, line, 0));
+    return !tells_of_loss(line) || ((program->clips || program->scales_loss) && tells(*program, line, 0));
   }
 
   /// `makes_loss`: losses are made on this device, and `made`: all of them are.
   constexpr ToldFault guard(bool makes_loss, bool made) {
-    if (guarded || !p.guards) return {" looks at its losses ", "another time"};
+    if (guarded || !program->guards) return {" looks at its losses ", "another time"};
     if (makes_loss && !made) return {" looks at its losses ", "before they are made"};
     guarded = true;
     return {};
   }
   constexpr ToldFault skip() {
     if (const ToldFault unknown = known(" skips "); !unknown.ok()) return unknown;
-    if (skipped || !(p.scales_loss || p.guards)) return {" skips ", "another time"};
+    if (skipped || !(program->scales_loss || program->guards)) return {" skips ", "another time"};
     skipped = true;
     return {};
   }
   constexpr ToldFault clip() {
     if (const ToldFault unknown = known(" clips "); !unknown.ok()) return unknown;
-    if (clipped || !p.clips) return {" clips ", "another time"};
+    if (clipped || !program->clips) return {" clips ", "another time"};
     if (!decided()) return {" clips ", "before it knows whether to skip: a norm of what overflows is no number"};
     clipped = true;
     return {};
   }
-  [[nodiscard]] constexpr bool decided() const { return skipped || !(p.scales_loss || p.guards); }
+  [[nodiscard]] constexpr bool decided() const { return skipped || !(program->scales_loss || program->guards); }
 
  private:
   [[nodiscard]] constexpr ToldFault known(std::string_view doing) const {
+    const Program& p = *program;
     const bool asks_gradients = p.clips || p.scales_loss;
     if ((asks_gradients && !looked) || (p.guards && !guarded) || !(asks_gradients || p.guards)) return {doing, "by what is not known of all ranks"};
     if (asks_gradients && !of_gradients.whole())
