@@ -95,6 +95,23 @@ TEST_CASE("a process that throws in a step is told to the others, which wait for
   CHECK(trainer.interrupted());
 }
 
+TEST_CASE("a loss that is not finite on the card of one process holds a guarded step in all, and so does a norm; training goes on") {
+  const Cards cards{four_cards};
+  holds_a_step_whose_loss_is_not_finite<CudaMpi>(static_cast<Of<DataParallel<4>>*>(nullptr));
+  holds_a_step_whose_loss_is_not_finite<CudaMpi>(static_cast<Staged*>(nullptr));
+  using Clipped = Of<Sharded<4>, Clip<GlobalNorm>>;
+  Trainer<Clipped, CudaMpi> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 3; ++s) {
+    const std::uint64_t before = trainer.parameter_hash();
+    Rows wrong(16, s);
+    for (float& x : wrong.inputs) x *= 1e25F;  // losses stay finite, squares do not
+    CHECK(said([&] { trainer.step(wrong.batch()); }).find("[heddle.R02] the norm of the gradients of step ") == 0);
+    CHECK(trainer.parameter_hash() == before);
+    trainer.step(Rows(16, s).batch());
+    CHECK(trainer.parameter_hash() != before);
+  }
+}
+
 TEST_CASE("processes whose cards multiply otherwise are told before the first step") {
   const Cards cards{four_cards};
   const std::string words = said([] {

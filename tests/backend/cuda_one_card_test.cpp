@@ -198,6 +198,29 @@ TEST_CASE("a loss that is not finite is told after the step, and the trainer say
   CHECK(said([&] { trainer.save("never.safetensors"); }).find("[heddle.R04]") != std::string::npos);
 }
 
+TEST_CASE("a loss that is not finite holds a guarded step on one card, in every micro-batch and on every logical device, and training goes on") {
+  const Cards card;
+  holds_a_step_whose_loss_is_not_finite<CudaOneCard>(static_cast<Of<Single>*>(nullptr));
+  holds_a_step_whose_loss_is_not_finite<CudaOneCard>(static_cast<Of<DataParallel<2>>*>(nullptr));
+  holds_a_step_whose_loss_is_not_finite<CudaOneCard>(static_cast<Of<Hybrid<Sharded<2>, DataParallel<2>>, Clip<GlobalNorm>>*>(nullptr));
+  holds_a_step_whose_loss_is_not_finite<CudaOneCard>(
+      static_cast<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>*>(nullptr));
+}
+
+TEST_CASE("losses of ranks that are finite each, but not together, step in a guarded plan on a card as on the host") {
+  const Cards card;
+  using Far = Plan<Net, MeanSquaredError, SGD, Batch<16>, Grain<2>, DataParallel<2>, Guarded>;
+  Trainer<Far, CudaOneCard> there{{.learning_rate = 1e-30}, Seed{3}};
+  Trainer<Far, CpuThreads> here{{.learning_rate = 1e-30}, Seed{3}};
+  const Rows rows(16);
+  std::vector<float> targets(16 * 10, 0.0F);
+  for (std::size_t row = 0; row < 16; ++row) targets[10 * row] = 1.7e19F;  // 8 rows make 2.3e38, 16 rows 4.6e38
+  const auto batch = examples(rows.inputs, targets, 20);
+  CHECK(std::isinf(here.step(batch).loss.value()));
+  CHECK(std::isinf(there.step(batch).loss.value()));
+  CHECK_FALSE(there.interrupted());
+}
+
 TEST_CASE("R14: a card without room says what was asked and what is free; R37: no card, an old driver, no driver") {
   {
     const Cards card{{.devices = 1, .device_bytes = 4 << 20}};

@@ -122,6 +122,14 @@ TEST_CASE("a loss that is not finite is told after a step on cards, which then s
   CHECK(trainer.interrupted());
 }
 
+TEST_CASE("a loss that is not finite on one card holds a guarded step on all, and training goes on") {
+  const Cards cards{{.devices = 4}};
+  holds_a_step_whose_loss_is_not_finite<CudaThreads>(static_cast<Of<DataParallel<2>>*>(nullptr));
+  holds_a_step_whose_loss_is_not_finite<CudaThreads>(static_cast<Of<Sharded<2>, LossScaling>*>(nullptr));
+  holds_a_step_whose_loss_is_not_finite<CudaThreads>(
+      static_cast<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>, Clip<GlobalNorm>>*>(nullptr));
+}
+
 TEST_CASE("a rank that throws in the middle of an evaluation ends the wait of the others, whose cards meet anew") {
   const Cards cards{{.devices = 4}};
   Trainer<Staged, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,33 @@ template <class Backend> void holds_a_step_whose_norm_is_not_finite() {
     trainer.step(Rows(16, s).batch());
     CHECK(trainer.parameter_hash() != before);
   }
+}
+
+/// A loss that is not finite, whichever rank has it, holds the step of a guarded plan: it is told, no parameter and no state has changed, and steps
+/// go on where they were, also replayed ones.
+template <class Backend, class... Parts> void holds_a_step_whose_loss_is_not_finite(Plan<Parts...>*) {
+  using Safe = Plan<Parts..., Guarded>;
+  Trainer<Safe, Backend> trainer{{.learning_rate = 1e-2}, Seed{3}}, never_saw_it{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Plan<Parts...>, Backend> plain{{.learning_rate = 1e-2}, Seed{3}};
+  for (const bool reports : {true, false})
+    for (int s = 0; s < 4; ++s) {  // queued, captured, replayed
+      if (!reports) trainer.on_step([](const StepResult&) {}, Every::never());
+      for (const std::size_t row : {std::size_t{1}, std::size_t{14}}) {
+        const std::uint64_t before = trainer.parameter_hash();
+        Rows wrong(16, s);
+        wrong.inputs[20 * row + 13] = std::numeric_limits<float>::infinity();
+        const std::string words = said([&] { trainer.step(wrong.batch()); });
+        CAPTURE(words);
+        CHECK(words.find("[heddle.R02] the loss of step " + std::to_string(trainer.steps() + 1) + " is ") == 0);
+        CHECK(words.find("The step was made before") == std::string::npos);
+        CHECK_FALSE(trainer.interrupted());
+        CHECK(trainer.parameter_hash() == before);
+      }
+      CHECK(trainer.step(Rows(16, s).batch()).step == never_saw_it.step(Rows(16, s).batch()).step);
+      plain.step(Rows(16, s).batch());
+      CHECK(trainer.parameter_hash() == never_saw_it.parameter_hash());
+      CHECK(trainer.parameter_hash() == plain.parameter_hash());  // the bits that they are without the option
+    }
 }
 
 /// Each n-th call that fails once in a small training is one sentence, nothing hangs, and nothing is left alive. How many were told.

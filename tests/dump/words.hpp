@@ -32,6 +32,7 @@ namespace heddle::tests {
     case ListOp::clip: return "factor of the norm";
     case ListOp::unscale: return "division by the loss scale";
     case ListOp::skip: return "decision to skip";
+    case ListOp::guard: return "look at the losses";
     case ListOp::tie: return "sum of the uses";
   }
   return "";

@@ -82,6 +82,7 @@ class ProgramWriter {
     }
     if (p_.clips) out_ << "gradients are clipped\n";
     if (p_.scales_loss) out_ << "the loss is scaled\n";
+    if (p_.guards) out_ << "a loss that is not finite holds the step\n";
     if (p_.loss.terms > 0 && p_.graph->split.any()) out_ << "a part of the output has " << p_.loss.terms << " terms of the loss\n";
   }
   void write_parameters() {

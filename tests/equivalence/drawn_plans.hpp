@@ -232,6 +232,8 @@ inline void draw_batch(Draw& draw, const Graph& graph, DrawnPlan& plan) {
   }
   plan.request.groups.clips_values = !plan.request.clips && draw.one_in(4);
   if (plan.request.groups.clips_values) plan.text += ", clips each value";
+  plan.request.guards = draw.one_in(4);
+  if (plan.request.guards) plan.text += ", guarded";
   return plan;
 }
 

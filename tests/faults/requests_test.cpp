@@ -187,7 +187,7 @@ template <class Visit> struct Numbers {
     visit("bucket_bytes", r.bucket_bytes.value);
     visit("target_features", r.target_features);
     visit("states", r.states);
-    for (bool* option : {&r.clips, &r.scales_loss, &r.reproducible, &r.trains, &r.again.any, &r.again.blocks}) visit("option", *option);
+    for (bool* option : {&r.clips, &r.scales_loss, &r.guards, &r.reproducible, &r.trains, &r.again.any, &r.again.blocks}) visit("option", *option);
     for (std::size_t l = 0; l < own.leaves.size(); ++l) visit("again.leaf", own.again[l]);
     for (std::int16_t& group : own.group_of) visit("groups.of_parameter", group);
     visit("budget", r.budget.value);

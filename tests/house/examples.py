@@ -13,10 +13,12 @@ import house
 
 EIGEN = "/usr/include/eigen3"
 MOST_LINES = 40
-BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /usr/include/eigen3 )?(\S+)( -pthread)? -o (\w+) && (mpirun -np \d )?\./(\w+)")
-# Of a program for cards: -lnccl where several are joined, and what the compiler of MPI says where processes are.
+BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /usr/include/eigen3 )?(\S+)( -pthread)?(?: -lz)? -o (\w+) && (mpirun -np \d )?\./(\w+)")
+# Of a program for cards: -lnccl where several are joined, -lz where it reads .gz files, and what the compiler of MPI says where processes are.
 BUILD_FOR_CARDS = re.compile(r"// Build: nvcc -std=c\+\+20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 (?:\$\(mpicxx --showme:compile\) )?(\S+) "
-                             r"(?:\$\(mpicxx --showme:link \| sed 's/-Wl,/-Xlinker /g'\) )?-lcublasLt (?:-lnccl )?-o (\w+) && (?:mpirun -np \d )?\./(\w+)")
+                             r"(?:\$\(mpicxx --showme:link \| sed 's/-Wl,/-Xlinker /g'\) )?-lcublasLt (?:-lnccl )?(?:-lz )?-o (\w+) && (?:mpirun -np \d )?\./(\w+)")
+# A program for the cores and one for a card, *_on_cores.cpp and *_on_card.cu, are the same but for these words; so is what they print.
+WORDS_OF_A_CARD = (("_on_card", "_on_cores"), ("cuda_one_card", "cpu_threads"), ("CudaOneCard", "CpuThreads"))
 BY_HAND = ("examples/by_hand/data_parallel_mpi.cpp", "examples/by_subject/replicate_scatter_gather.cpp")  # they show what it takes without Heddle
 REFUSAL = re.compile(r"^// Refused: using Bad = (.*);\n// Says: (.*(?:\n// .*)*)\n", re.M)
 
@@ -49,6 +51,20 @@ def faults_for_cards(name, text):
         yield f"{name}: it does not say from its second line on how it is built and run. Fix: write // Build: nvcc -std=c++20 -O2 -arch=sm_90 ... {name} -lcublasLt -o {program} && ./{program}"
     if "return run_main([" not in text:
         yield f"{name}: what it throws or cannot print has no sentence. Fix: let main return run_main([] {{ ... }})"
+
+
+def faults_of_a_pair(cores, card):
+    """One word, and the file that has it, is all that differs between both."""
+    def body(path):
+        return path.read_text().partition("\n//\n")[2] if path.exists() else None
+    told = body(card)
+    for word, other in WORDS_OF_A_CARD:
+        told = told.replace(word, other)
+    if told != body(cores):
+        yield f"{card.name} differs from {cores.name} in more than the backend. Fix: put what they share into a header"
+    printed = [path.with_suffix(".expected") for path in (cores, card)]
+    if not all(path.exists() for path in printed) or printed[0].read_text() != printed[1].read_text():
+        yield f"{printed[0].name} and {printed[1].name} are not the same: cores and card are to end with the same losses"
 
 
 def source_of(variants):
@@ -89,6 +105,8 @@ def check(root):
             variants += [(name, bad, says.replace("\n// ", " ")) for bad, says in REFUSAL.findall(text)]
     for path in sorted((root / "examples").rglob("*.cu")):
         yield from faults_for_cards(str(path.relative_to(root)), path.read_text())
+        if path.stem.endswith("_on_card"):
+            yield from faults_of_a_pair(path.with_name(path.stem[:-len("card")] + "cores.cpp"), path)
     if variants:
         yield from misquoted(root, variants)
     print(f"{len(variants)} refused variants compared")
@@ -99,7 +117,12 @@ SHOWN = "// Refused: using Bad = Plan<3>;\n// Says: [heddle.B01] it is\n// 3.\n\
 SHARED = {"examples/network.hpp": "#include <string_view>\n"
                                   "template <int> struct Plan {};\nstruct Words { const char* words; constexpr std::string_view view() const { return words; } };\n"
                                   "struct Found { Words words; constexpr Words sentence() const { return words; } };\ntemplate <class> constexpr Found check() { return {{\"[heddle.B01] it is 3.\"}}; }\n"}
-ACCEPTED = SHARED | {"examples/01_a.cpp": FIRST + SHOWN + "int main() {}\n"}
+CORES = "//\n// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/c_on_cores.cpp -pthread -lz -o c_on_cores && ./c_on_cores\n//\n" \
+        "#include <heddle/backend/cpu_threads.hpp>\nint main() { return run_main([] { twice<CpuThreads>(); }); }\n"
+CARD = "//\n// Build: nvcc -std=c++20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 examples/c_on_card.cu -lcublasLt -lz -o c_on_card " \
+       "&& ./c_on_card\n//\n#include <heddle/backend/cuda_one_card.hpp>\nint main() { return run_main([] { twice<CudaOneCard>(); }); }\n"
+PAIR = {"examples/c_on_cores.cpp": CORES, "examples/c_on_card.cu": CARD, "examples/c_on_cores.expected": "loss 1\n", "examples/c_on_card.expected": "loss 1\n"}
+ACCEPTED = SHARED | PAIR | {"examples/01_a.cpp": FIRST + SHOWN + "int main() {}\n"}
 REFUSED = {
     "examples/01_a.cpp: the refused variant says: [heddle.B01] it is 3.": SHARED | {"examples/01_a.cpp": FIRST + SHOWN.replace("// 3.", "// 4.")},
     "do not compile as questions": SHARED | {"examples/01_a.cpp": FIRST + SHOWN.replace("Plan<3>", "Plan<four>")},
@@ -111,5 +134,7 @@ REFUSED = {
     "examples/on_cards/c.cu: it does not say": {"examples/on_cards/c.cu": "//\n// Build: nvcc examples/on_cards/c.cu -o c && ./c\nint main() { return run_main([] {}); }\n"},
     "examples/on_cards/c.cu: what it throws": {
         "examples/on_cards/c.cu": "//\n// Build: nvcc -std=c++20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 examples/on_cards/c.cu -lcublasLt -o c && ./c\nint main() {}\n"},
+    "c_on_card.cu differs from c_on_cores.cpp": PAIR | {"examples/c_on_card.cu": PAIR["examples/c_on_card.cu"].replace("twice", "once")},
+    "c_on_cores.expected and c_on_card.expected are not the same": PAIR | {"examples/c_on_card.expected": "loss 2\n"},
     "names Eigen if it includes a backend": {"examples/b.cpp": "//\n// Build: g++ -std=c++20 -O2 -I include examples/b.cpp -o b && ./b\n#include <heddle/backend/cpu_threads.hpp>\n"},
 }

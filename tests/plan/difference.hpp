@@ -42,6 +42,7 @@ class Difference {
     same("splits_backward", 0, a.splits_backward, b.splits_backward);
     same("clips", 0, a.clips, b.clips);
     same("scales_loss", 0, a.scales_loss, b.scales_loss);
+    same("guards", 0, a.guards, b.guards);
     same("terms of the loss", 0, a.loss.terms, b.loss.terms);
     same("axes", 0, a.mesh.count, b.mesh.count);
     for (int i = 0; i < a.mesh.count; ++i) {

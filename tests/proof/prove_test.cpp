@@ -486,6 +486,7 @@ TEST_CASE("a user's policy may slice along axis data: norms and flags are reduce
   CHECK(prove<Of<SlicedReplicas<2, false, false>, Clip<GlobalNorm>>>());
   CHECK(prove<Of<SlicedReplicas<2, false, true>, LossScaling>>());
   CHECK(prove<Of<SlicedReplicas<2, true, true>, Clip<GlobalNorm>, LossScaling>>());
+  CHECK(prove<Of<SlicedReplicas<2, true, true>, Clip<GlobalNorm>, LossScaling, Guarded>>());
   CHECK(prove<Of<Hybrid<SlicedReplicas<2, true, true>, TensorParallel<2>, Pipeline<Balanced<2>>>, Clip<GlobalNorm>, LossScaling>>());
 }
 

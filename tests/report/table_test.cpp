@@ -43,6 +43,7 @@ TEST_CASE("the bytes that a table names add up to all that a step moves") {
   check_sum<Small, Sharded<2>>();
   check_sum<Small, Sharded<2>, Accumulate<4>, Clip<GlobalNorm>>();
   check_sum<Small, Sharded<2, OptimizerState>, LossScaling>();
+  check_sum<Small, DataParallel<2>, Guarded>();
   check_sum<Small, TensorParallel<2>, Clip<GlobalNorm>>();
   check_sum<Small, WeightedDataParallel<3, 1>>();
   check_sum<Shared, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Gradients>, DataParallel<2>>>();

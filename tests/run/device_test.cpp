@@ -111,6 +111,9 @@ class FarDevice {
   void unscale(float scale) {
     at_work([&] { device_.unscale(scale); });
   }
+  void guard() {
+    at_work([&] { device_.guard(); });
+  }
   [[nodiscard]] bool overflowed() {
     return at_work([&] { return device_.overflowed(); });
   }

@@ -20,10 +20,11 @@ namespace heddle::backend_room {
 
 /// A rank on a card. Several of them share its queue, so what one has queued is there when another reads it: 4 ranks have 4 arenas and one queue.
 ///
-/// Whether a gradient overflows, the norm and the factor of clipping are decided on the card, so that nothing waits for the host in a step.
+/// Whether a gradient overflows or a loss is not finite, the norm and the factor of clipping are decided on the card, so that nothing waits for the
+/// host in a step.
 ///
-/// Errors  R14 if the card does not give the memory; R36; D08 a label that is no class; R02 a loss that is not finite, after the step, and a norm or
-///         gradients that are not, of which nothing is stepped
+/// Errors  R14 if the card does not give the memory; R36; D08 a label that is no class; R02 a loss that is not finite, after the step unless the plan
+///         is Guarded, and a norm or gradients that are not, of which nothing is stepped
 /// Tested  backend/cuda_device_test, equivalence/cuda_test
 class CudaDevice : public run_room::DeviceOf<CudaWork> {
  public:
@@ -36,6 +37,7 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
     work_.begin(input);
     outcome_ = {};
     sum_ = 0;
+    odd_losses_ = false;
   }
   /// Of all rows, not those of this rank alone: where ranks do not see each other's queues a wrong label is one that all of them find, before any of
   /// them has queued anything.
@@ -65,12 +67,21 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   /// Throws what is wrong with that. Errors  R02
   void look() const {
     const Program& p = *in_->program;
-    if (!is_finite(sum_)) refuse_loss(*in_, sum_, "all rows of a rank together");
+    const bool guarded = p.training && p.guards;  // then the sum that ranks report may be too large for a float, as on the host
+    if (guarded ? odd_losses_ && !is_finite(sum_) : !is_finite(sum_)) refuse_loss(*in_, sum_, "all rows of a rank together");
+    if (odd_losses_) run_room::refuse_guarded(*in_);
     if (outcome_.skipped && in_->loss_scale <= 1) run_room::refuse_overflow(*in_);
     if (p.training && p.clips && !outcome_.skipped && !is_finite(outcome_.norm)) run_room::refuse_norm(*in_, outcome_.norm);
   }
   /// Decided on the card: to the host nothing overflows.
   [[nodiscard]] bool overflowed() {
+    const Program& p = tensors_.program();
+    if (p.guards)
+      work_.take_guard(tensors_.loss_flag(), [this](bool odd) {
+        odd_losses_ = odd;
+        if (odd) outcome_.stepped = false;
+      });
+    if (!p.scales_loss) return false;
     work_.take_overflow(tensors_.overflow_flag(), [this](bool overflows) {
       if (overflows) outcome_.skipped = true, outcome_.stepped = false;
     });
@@ -105,6 +116,7 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   const TargetRanges& targets_;
   run_room::StepOutcome outcome_;
   float sum_ = 0;  // of the losses of this rank
+  bool odd_losses_ = false;
 };
 
 static_assert(run_room::RankDevice<CudaDevice>);

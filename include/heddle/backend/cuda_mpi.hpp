@@ -138,6 +138,7 @@ class CardMpiSession {
   /// job(rank) for the rank of this process.
   template <class Job> void run(Job&& job) {
     error_ = nullptr;
+    held_ = false;
     rank().begin_call();
     try {
       const CurrentCard here{rank().card()};
@@ -152,7 +153,13 @@ class CardMpiSession {
     control_.begin_call(run_room::pledge_of(in));
     float here = 1;
     control_.all_reduce_wait(0, control_.all_reduce_start(0, &here, 1));
-    rank().step(executor, in);
+    try {
+      rank().step(executor, in);
+    } catch (const NonFinite&) {
+      held_ = in.program->training && rank().where() == RankOnCard::Where::done && !executor.stepped();
+      if (held_) control_.end_call();
+      throw;
+    }
     control_.end_call();
   }
   void forget() { rank().forget(); }
@@ -165,14 +172,15 @@ class CardMpiSession {
   [[nodiscard]] bool local(Rank rank) const { return rank.value == control_.rank().value; }
   [[nodiscard]] bool first_process() const { return control_.rank().value == 0; }
   void share(Rank owner, std::span<std::byte> bytes) { control_.share(owner, bytes); }
-  /// The others are told why; what is queued here ends.
+  /// The others are told why; what is queued here ends. A step that the cards have held is refused in every process, so nobody waits for another.
   void give_up(Rank rank, const std::string& why) {
+    if (held_) return;
     peers_.lost().add_if_first(rank.value, why);
     control_.give_up(rank, why);
     if (rank_ != nullptr) rank_->drop();
   }
-  /// A process that has stopped cannot be called back.
-  static bool reset() { return false; }
+  /// A process that has stopped cannot be called back. After a step that all cards have held none has.
+  [[nodiscard]] bool reset() const { return held_; }
   /// What this rank has sent by NCCL since construction or the last clear_traffic. A graph that replays a step counts nothing.
   [[nodiscard]] Sent sent(Rank rank, Movement kind) const { return peers_.traffic(rank.value).sent(kind); }
   [[nodiscard]] CardMpiSession& transport() { return *this; }
@@ -222,6 +230,7 @@ class CardMpiSession {
   NcclPeers peers_;
   std::unique_ptr<RankOnCard> rank_;
   std::exception_ptr error_;
+  bool held_ = false;  // by all cards: what the last call threw each process throws
 };
 
 /// CUDA with one process for each card, on one machine or several. Every process makes the same trainers and calls, as with CpuMpi; results are the

@@ -169,10 +169,16 @@ class CudaWork {
     e.shared_bytes = warp_threads * sizeof(float);
     launch<Unscale>(card_.stream(), e, n, numbers(), values, flag);
   }
-  /// What the card decides by; see CudaNumbers. Both are asked for what they have decided when the queue is done.
+  /// What the card decides by; see CudaNumbers. Each is asked for what they have decided when the queue is done.
   template <class Use> void take_overflow(const float* flag, Use use) {
     launch<TakeOverflow>(card_.stream(), {1, 32}, flag, numbers_.get());
     store(&numbers_.get()->overflows, 1, [use](const float* overflows) { use(*overflows > 0); });
+  }
+  /// Of the losses of this rank.
+  void guard(const float* losses, int count, float* flag) const { launch<GuardLosses>(card_.stream(), {1, 32}, count, losses, flag); }
+  template <class Use> void take_guard(const float* flag, Use use) {
+    launch<TakeGuard>(card_.stream(), {1, 32}, flag, numbers_.get());
+    store(&numbers_.get()->odd_losses, 1, [use](const float* odd) { use(*odd > 0); });
   }
   template <class Use> void take_norm(const float* squares, int units, Use use) {
     launch<TakeNorm>(card_.stream(), {1, 32}, units, squares, numbers_.get());

@@ -138,6 +138,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'S', 18}, "[heddle.S18] A Program notes something else than follows from its model, layout and batch. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 19}, "[heddle.S19] Two things lie in the same memory, or outside of their room. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 20}, "[heddle.S20] A Program names what is not there. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 21}, "[heddle.S21] A loss that is not finite on one rank is not known to all before the step. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 15}, "[heddle.S15] Two micro-batches have one slot at the same time. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 16}, "[heddle.S16] A collective is not within one stage, or a predicate depends on a rank. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 1}, "[heddle.C01] A stage needs more memory than the plan allows. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");

@@ -90,6 +90,7 @@ template <class Events> class StepWalk {
       case ListOp::step: meetings_.work(d, line_seconds(m_, p_, devices_.role(d), line) / speed_[d], line_[d], -1); return true;
       case ListOp::clip:
       case ListOp::skip:
+      case ListOp::guard:
       case ListOp::report: return true;
     }
     return true;

@@ -13,6 +13,7 @@
 #include "heddle/plan/check/data_flow.hpp"
 #include "heddle/plan/check/facts.hpp"
 #include "heddle/plan/check/gradient_flow.hpp"
+#include "heddle/plan/check/guarding.hpp"
 #include "heddle/plan/check/loss_scaling.hpp"
 #include "heddle/plan/check/paired.hpp"
 #include "heddle/plan/check/placements.hpp"
@@ -155,6 +156,7 @@ template <class Request> struct CheckedProgram {
   static constexpr Diagnosis placements_in_evaluation = check_placements(LoweredPrograms<Request>::evaluation);
   static constexpr Diagnosis clipping = check_clipping(LoweredPrograms<Request>::training);
   static constexpr Diagnosis scaling = check_loss_scaling(LoweredPrograms<Request>::training);
+  static constexpr Diagnosis guarding = check_guarding(LoweredPrograms<Request>::training);
   static constexpr Diagnosis ties = check_ties(LoweredPrograms<Request>::training);
   static constexpr Diagnosis memory = check_memory(LoweredPrograms<Request>::training, Request::budget, fits_cut_to_memory<Request>());
 
@@ -169,6 +171,7 @@ template <class Request> struct CheckedProgram {
       case Rule::slices: return Training ? slices : slices_in_evaluation;
       case Rule::clipping: return Training ? clipping : fine;
       case Rule::loss_scaling: return Training ? scaling : fine;
+      case Rule::guarding: return Training ? guarding : fine;
       case Rule::ties: return Training ? ties : fine;
       case Rule::placements: return Training ? placements : placements_in_evaluation;
       case Rule::slots: return CheckedSlots<Request, Training>::found;

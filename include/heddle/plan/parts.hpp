@@ -242,7 +242,7 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts_of_infer
   constexpr NameOfType* names[std::size_t{count + 1}] = {&type_name<Types>..., nullptr};
   for (int i = 0; i < count; ++i)
     for (const PlanPart trains : {PlanPart::loss, PlanPart::optimizer, PlanPart::bucket, PlanPart::clip, PlanPart::recompute, PlanPart::loss_scaling,
-                                  PlanPart::no_decay, PlanPart::learning_rate_factor})
+                                  PlanPart::guarded, PlanPart::no_decay, PlanPart::learning_rate_factor})
       if (parts[i] == trains)
         return Diagnosis{Code{'L', 10}, ""} << names[i]().view() << " is for training, but an Inference is only applied. Fix: remove "
                                             << names[i]().view() << ", or write a Plan to train.";

@@ -4,7 +4,6 @@
 // In: an unordered pack of parts.  Out: Plan, check<Plan>(), devices, peak_memory, traffic, is_reproducible.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -41,7 +40,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   using Rows = FindOr<PlanPart::batch, Batch<1>>;
   using ThePolicy = FindOr<PlanPart::policy, Single>;
   static constexpr Diagnosis parts = check_parts<Types...>();
-  static constexpr bool trains = true;
+  static constexpr bool trains = true, guards = !std::is_void_v<Find<PlanPart::guarded>>;
   template <PlanPart Wanted, class Default, class Read> static constexpr auto option(Default otherwise, Read read) {
     using Found = Find<Wanted>;
     if constexpr (std::is_void_v<Found>)
@@ -80,6 +79,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   using Grouped = ChosenGroups<Model, Optimizer, Types...>;
   static constexpr ParameterGroups groups = Grouped::value.view(std::is_same_v<Find<PlanPart::clip>, Clip<EachValue>>);
   static constexpr bool scales_loss = option<PlanPart::loss_scaling>(false, []<class T>(std::type_identity<T>) { return T::scales_loss; });
+  static constexpr BeforeStep before_step() { return {clips, scales_loss, guards}; }
   static constexpr std::int64_t target_features = Loss::target_features(graph_of<Model>.output());
   static constexpr int states = Optimizer::states;
   static constexpr Layout layout = FittedLayout<RequestOf>::layout;

@@ -135,7 +135,7 @@ class Grid {
     add(moved.gradients().on(a), "of gradients over axis " + std::string{name_of(a)});
     add(moved.parameters().on(a), "of gathered parameters over axis " + std::string{name_of(a)});
   }
-  add(moved.norm(), p.clips ? "for the norm" : "for the overflow flag");
+  add(moved.norm(), p.clips ? "for the norm" : p.scales_loss ? "for the overflow flag" : "for the flag of the loss");
   return words.empty() ? "nothing" : words;
 }
 

@@ -120,6 +120,7 @@ inline void refuse_undrawable(const std::vector<Timeline>& all) {
     case ListOp::clip:
     case ListOp::unscale:
     case ListOp::skip:
+    case ListOp::guard:
     case ListOp::tie: break;
   }
   return kind == SpanKind::update;

@@ -32,8 +32,8 @@ namespace heddle::run_room {
 ///   widen(collective), round(collective, sum, elements)   the terms of a sum that are kept as bfloat16 as floats, and what comes of them rounded
 ///   round_slice(bucket, collective)  its slice of a unit to where it is gathered from, if units travel as bfloat16
 ///   gather(entry), scatter(entry)    what was gathered is laid into whole rows, what is to be scattered into parts
-///   take_norms(), unscale(scale)     squares of gradients by unit; gradients without the scale of the loss, and the flag
-///   overflowed(), norm(), loss_sum() numbers that the host decides by
+///   take_norms(), unscale(scale), guard()   squares of gradients by unit; gradients without the scale of the loss, and the flag; that of the loss
+///   overflowed(), norm(), loss_sum() numbers that the host decides by; what a device decides itself it decides when it is asked for them
 ///   sum_ties(bucket), step(bucket, factor)
 ///   end()                            all of the step is in the queue; it waits, and throws what is known only then. A device need not have it
 ///   grain(place, features, g), first_row(g)   a copy of what one grain has at a place now, and its first row in the batch
@@ -51,6 +51,7 @@ concept RankDevice = requires(D& device, const StepInput& input, const Entry& en
   device.scatter(entry);
   device.take_norms();
   device.unscale(factor);
+  device.guard();
   { device.overflowed() } -> std::same_as<bool>;
   { device.norm() } -> std::same_as<float>;
   { device.clip_factor(factor, limit) } -> std::same_as<float>;
@@ -109,6 +110,7 @@ template <class Work> class DeviceOf {
     arithmetic_.sum_squares([](const float*, std::int64_t) {});
   }
   void unscale(float scale) { arithmetic_.unscale(scale); }
+  void guard() { arithmetic_.guard(); }
   void sum_ties(int bucket) { arithmetic_.sum_ties(bucket); }
   void step(int bucket, float factor) { arithmetic_.step(bucket, factor, *in_); }
 
@@ -160,7 +162,7 @@ class HostDevice : public DeviceOf<HostWork> {
 
   using DeviceOf::compute;
   [[nodiscard]] bool compute(const Entry& first, const Entry& second, bool& second_runs) { return body_.compute(first, second, second_runs); }
-  [[nodiscard]] bool overflowed() { return *tensors_.overflow_flag() > 0; }
+  [[nodiscard]] bool overflowed() { return tensors_.program().scales_loss && *tensors_.overflow_flag() > 0; }
   [[nodiscard]] float norm() { return kernels_.arithmetic.norm(tensors_.norms(), tensors_.program().unit_count); }
   [[nodiscard]] float clip_factor(float norm, double most) const { return kernels_.arithmetic.clip_factor(norm, most); }
   [[nodiscard]] float loss_sum() { return *sum_of_losses(); }

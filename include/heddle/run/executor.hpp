@@ -133,6 +133,7 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
       case ListOp::norm: device_.take_norms(); break;
       case ListOp::clip: clip(); break;
       case ListOp::unscale: device_.unscale(in_->loss_scale); break;
+      case ListOp::guard: device_.guard(); break;
       case ListOp::skip: skip(); break;
       case ListOp::tie: device_.sum_ties(line.bucket); break;
       case ListOp::report: loss_sum_ = device_.loss_sum(); break;

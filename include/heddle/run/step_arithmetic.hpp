@@ -73,6 +73,12 @@ template <class Work> class StepArithmeticOf {
         for (OtherRange range = trained_from(bucket, 0); range.elements > 0; range = trained_from(bucket, range.end()))
           divide(t_.gradient_slice(bucket) + range.first, range.elements);
   }
+  /// The flag is 1 if a loss of this rank is not finite, or their sum, else 0; where no loss is made it is 0.
+  void guard() {
+    const Program& p = t_.program();
+    work_.zero(t_.loss_flag(), 1);
+    if (t_.role() == p.loss_role()) work_.guard(t_.losses(0), p.batch.rank_grains(), t_.loss_flag());
+  }
   // ---- sums
   /// Of a later micro-batch, to the sum of those before it.
   void add_slice(const Collective& c) {

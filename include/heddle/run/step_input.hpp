@@ -182,6 +182,10 @@ inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::spa
 [[noreturn]] HEDDLE_COLD inline void refuse_loss(const StepInput& in, const float& sum, const std::string& of) {
   throw NonFinite(in.step, written({"the loss of step ", in.step, " is ", (is_nan(sum) ? "NaN" : "infinite"), " in ", of}));
 }
+/// Of a guarded plan, whose ranks know it all, also those that have no such loss.
+[[noreturn]] HEDDLE_COLD inline void refuse_guarded(const StepInput& in) {
+  throw NonFinite(in.step, written({"the loss of step ", in.step, " is not finite"}));
+}
 
 /// O01: weights of other classes, below 0 or no numbers, all 0, or so small or large that a sum of losses would be.
 inline void refuse_class_weights(std::span<const float> weights, std::int64_t classes) {

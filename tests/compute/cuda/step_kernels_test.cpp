@@ -279,6 +279,32 @@ TEST_CASE("norm, factor and whether a step holds are decided on the card, with t
   for (const float odd : {infinite, no_number}) CHECK((decided({1, odd}, 1, 0).holds > 0 && decided({1, odd}, 1, 0).overflows == 0));
 }
 
+TEST_CASE("the losses of a rank are odd if one of them or their sum is not finite, and a flag of any rank holds the step") {
+  const Card emulated;
+  const OneCard card;
+  const auto odd = [&](const Numbers& losses) {
+    const auto there = card.up(losses), flag = OneCard::unset(1);
+    launch<GuardLosses>(card.stream(), {1, 32}, static_cast<int>(losses.size()), static_cast<const float*>(there.get()), flag.get());
+    const auto numbers = card.up(std::vector<CudaNumbers>{CudaNumbers{}});
+    launch<TakeGuard>(card.stream(), {1, 32}, static_cast<const float*>(flag.get()), numbers.get());
+    const CudaNumbers decided = card.down(numbers, 1)[0];
+    CHECK(decided.odd_losses == card.down(flag, 1)[0]);
+    CHECK((decided.holds > 0) == (decided.odd_losses > 0));
+    return decided.odd_losses;
+  };
+  for (int count = 1; count <= 9; ++count) {
+    Numbers losses = drawn(static_cast<std::size_t>(count), 5);
+    CHECK(odd(losses) == 0);
+    for (const float wrong : {infinite, -infinite, no_number}) {
+      losses[static_cast<std::size_t>(count) / 2] = wrong;
+      CHECK(odd(losses) == 1);
+    }
+  }
+  CHECK(odd({3e38F, 3e38F}) == 1);
+  CHECK(odd({infinite, -infinite, 1}) == 1);
+  CHECK(odd({3e38F, -3e38F}) == 0);
+}
+
 TEST_CASE("what is tracked goes its momentum of the way to the mean") {
   const Card emulated;
   const OneCard card;

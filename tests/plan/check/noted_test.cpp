@@ -93,6 +93,8 @@ TEST_CASE("other rows, axes, chunks, terms or targets than those of the plan are
                     "the end of a chunk is noted as 1, but 2 follows"));
   CHECK(refused_for(noted_with<SplitSlices>(After::reading, read([](LoweringRequest& in) { in.clips = false; })), facts,
                     "whether gradients are clipped is noted as 0, but 1 follows"));
+  CHECK(refused_for(noted_with<SplitSlices>(After::reading, read([](LoweringRequest& in) { in.guards = true; })), facts,
+                    "whether a loss that is not finite holds the step is noted as 1, but 0 follows"));
 }
 
 TEST_CASE("whatever a divided leaf describes otherwise than the whole one is found, also what no list names") {

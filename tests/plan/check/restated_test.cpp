@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/plan/lower/collectives.hpp"
 #include "plan/flow.hpp"
 
 using namespace heddle;
@@ -72,14 +73,43 @@ TEST_CASE("parameters of a bucket begin where its gradients do, or where another
   CHECK(begin_of_values(bucket) == bucket.values());
 }
 
-TEST_CASE("ranks tell each other the squares of each unit, and a flag") {
+TEST_CASE("ranks tell each other the squares of each unit, and flags, at the places that the lowering gives them") {
   Program p;
   p.unit_count = 3;
   for (const bool clips : {false, true})
-    for (const bool scales : {false, true}) {
-      p.clips = clips;
-      p.scales_loss = scales;
-      CHECK(floats_of_norm(p) == p.norm_floats());
-      CHECK(floats_of_norm(p) == (clips ? 3 : 0) + (scales ? 1 : 0));
+    for (const bool scales : {false, true})
+      for (const bool guards : {false, true}) {
+        p.clips = clips;
+        p.scales_loss = scales;
+        p.guards = guards;
+        CHECK(floats_of_norm(p) == p.norm_floats());
+        CHECK(floats_of_norm(p) == (clips ? 3 : 0) + (scales ? 1 : 0) + (guards ? 1 : 0));
+        if (scales) CHECK(place_of_overflow(p) == p.before_step().place(Fact::overflow, 3));
+        if (guards) CHECK(place_of_guard(p) == p.before_step().place(Fact::loss, 3));
+      }
+}
+
+TEST_CASE("what is told along an axis is what the lowering tells there, of all options and over all axes") {
+  Graph graph;
+  for (const bool split : {false, true})
+    for (int options = 0; options < 8; ++options) {
+      Layout layout{graph};
+      for (const Axis a : {Axis::data, Axis::shard, Axis::tensor, Axis::stage}) layout.claim(a, 2);
+      layout.batch_split[static_cast<int>(Axis::data)] = true;
+      layout.batch_split[static_cast<int>(Axis::shard)] = split;
+      Program p;
+      p.mesh = layout.mesh;
+      for (int a = 0; a < axis_count; ++a) p.batch_split[a] = layout.batch_split[a];
+      p.unit_count = 3;
+      p.clips = (options & 1) != 0;
+      p.scales_loss = (options & 2) != 0;
+      p.guards = (options & 4) != 0;
+      p.storage = {.axis = Axis::shard, .parts = split ? 2 : 1, .states = split};
+      for (const Axis a : {Axis::data, Axis::shard, Axis::tensor, Axis::stage}) {
+        const ToldAlong lowered{a, p.before_step(), 3, layout, p.storage};
+        const FloatsToTell checked = told_along(p, a);
+        CHECK(checked.count == lowered.count);
+        if (lowered.count > 0) CHECK(checked.begin == lowered.begin);
+      }
     }
 }

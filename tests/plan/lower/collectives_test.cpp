@@ -34,17 +34,17 @@ TEST_CASE("of a bucket come its reductions, innermost first, and its gather; the
   layout.batch_split[static_cast<int>(axis::data)] = layout.batch_split[static_cast<int>(axis::shard)] = true;
   Storage slices{.axis = axis::shard, .parts = 4, .parameters = true, .gradients = true, .states = true};
   FlatBucket buckets[3];
-  const CollectiveNumbers trains{layout, slices, {buckets, 3, 0}, true, true};
+  const CollectiveNumbers trains{layout, slices, {buckets, 3, 0}, true, BeforeStep{.clips = true}};
   CHECK((trains.reduction(1, axis::shard) == 3 && trains.reduction(1, axis::data) == 4 && trains.gather(1) == 5));
   CHECK((trains.of_loss(axis::shard) == 9 && trains.of_loss(axis::data) == 10));
   CHECK((trains.of_norm(axis::shard) == 11 && trains.count == 12));
-  const CollectiveNumbers evaluates{layout, slices, {buckets, 3, 0}, false, true};
+  const CollectiveNumbers evaluates{layout, slices, {buckets, 3, 0}, false, BeforeStep{.clips = true}};
   CHECK((evaluates.gather(2) == 2 && evaluates.of_loss(axis::data) == 4 && evaluates.count == 5));  // no gradient, no norm
   slices.parameters = false;
-  CHECK(CollectiveNumbers{layout, slices, {buckets, 3, 0}, true, false}.count == 11);
-  CHECK(CollectiveNumbers{layout, slices, {buckets, 3, 0}, false, false}.count == 2);  // what was gathered after the step is there
-  buckets[1].owner_begin = 0;                                                          // not stepped, so not gathered
-  const CollectiveNumbers tied{layout, slices, {buckets, 3, 0}, true, false};
+  CHECK(CollectiveNumbers{layout, slices, {buckets, 3, 0}, true, BeforeStep{}}.count == 11);
+  CHECK(CollectiveNumbers{layout, slices, {buckets, 3, 0}, false, BeforeStep{}}.count == 2);  // what was gathered after the step is there
+  buckets[1].owner_begin = 0;                                                                 // not stepped, so not gathered
+  const CollectiveNumbers tied{layout, slices, {buckets, 3, 0}, true, BeforeStep{}};
   CHECK((tied.gather(0) == 2 && tied.reduction(1, axis::data) == 4 && tied.reduction(2, axis::shard) == 5 && tied.count == 10));
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("of two mistakes a plan that is data is refused for the one that a Pla
 TEST_CASE("what a plan asks is taken from its type as it stands there") {
   using P = Trained<Skips, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Clip<GlobalNorm>, Bucket<64_B>, Recompute<GELU>, Memory<1_MB>>;
   constexpr LoweringRequest asked = request_of<P::Request>();
-  static_assert(asked.clips && !asked.scales_loss && !asked.reproducible && asked.trains && asked.again.any && !asked.again.blocks);
+  static_assert(asked.clips && !asked.scales_loss && !asked.guards && !asked.reproducible && asked.trains && asked.again.any && !asked.again.blocks);
   static_assert(asked.bucket_bytes == 64_B && asked.budget == 1_MB && asked.states == Adam::states);
   CHECK(asked.layout.chunk_count == 2);
   CHECK(asked.graph.nodes == graph_of<Skips>.nodes);

@@ -25,13 +25,8 @@ TEST_CASE("tables that a running program allots have the same numbers as those o
   const Graph& graph = graph_of<Tuned>;
   constexpr int nodes = graph_of<Tuned>.node_count;
   const RecomputedTables<nodes> nothing;
-  const StageRequest asked{graph,
-                           Sliced::batch,
-                           storage_of(Sliced::graph, Sliced::layout, Sliced::batch),
-                           Sliced::states,
-                           Sliced::clips,
-                           Sliced::scales_loss,
-                           Sliced::target_features,
+  const StageRequest asked{graph,          Sliced::batch,         storage_of(Sliced::graph, Sliced::layout, Sliced::batch),
+                           Sliced::states, Sliced::before_step(), Sliced::target_features,
                            false};
   const StageMemory<AllottedStages> shown{asked, study_values<nodes>(graph, Layout{graph}, true, nothing), nothing};
   REQUIRE(shown.pieces() == made.pieces());

@@ -25,4 +25,5 @@ TEST_CASE("a part of a plan is known by a member of Heddle's own type, not by it
   static_assert(!DeclaresPlanPart<AnotherType> && !DeclaresPlanPart<Changes> && !DeclaresPlanPart<int>);
   CHECK(name_of(Declares::plan_part) == "Grain");
   CHECK(name_of(PlanPart::loss_scaling) == "LossScaling");
+  CHECK(name_of(PlanPart::guarded) == "Guarded");
 }

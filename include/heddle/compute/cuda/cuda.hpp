@@ -19,7 +19,7 @@ class CudaProducts;
 
 /// What changes from step to step and is read on the card, so that a step that was captured once is replayed with the numbers of the one in hand. The
 /// host fills it and queues its copy before anything else of the step. Without a scale of the loss loss_scale is 1. What the card decides it writes
-/// behind that: a step whose gradients overflow, or whose norm is not finite, changes no parameter.
+/// behind that: a step whose gradients overflow, or whose norm, or in a guarded plan loss, is not finite, changes no parameter.
 struct CudaNumbers {
   static constexpr int most_losses = 8;
   std::int64_t step = 0;                ///< as CallContext::step
@@ -31,8 +31,9 @@ struct CudaNumbers {
   // Decided on the card:
   float norm = 0;
   float clip_factor = 1;
-  float overflows = 0;  ///< above 0: a gradient is not finite without the scale of the loss
-  float holds = 0;      ///< above 0: no parameter changes in this step
+  float overflows = 0;   ///< above 0: a gradient is not finite without the scale of the loss
+  float odd_losses = 0;  ///< above 0: a loss of some rank is not finite, of a plan that is guarded
+  float holds = 0;       ///< above 0: no parameter changes in this step
 };
 
 /// Where the kernels of one rank are queued, one after another. It knows nothing of what is in the queue.

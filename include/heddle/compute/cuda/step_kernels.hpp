@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Kernels of a step that belong to no layer: sums over logical devices, squares, the loss scale, clipping, bfloat16, trees of losses.
 // Sees: compute/cuda/cuda, core.  Does not see: layers, policies, programs.
-// In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, Unscale, Scale, TakeOverflow, TakeNorm, ClipAll, ClipEach,
-// FoldTracked, convert_all, launch_each.
+// In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, GuardLosses, TakeGuard, Unscale, Scale, TakeOverflow, TakeNorm,
+// ClipAll, ClipEach, FoldTracked, convert_all, launch_each.
 #pragma once
 
 #include <cmath>
@@ -184,25 +184,46 @@ template <class From, class To> void convert_all(cudaStream_t stream, std::int64
   launch<K>(stream, extents_of(n, K::each), n, from, to);
 }
 
+/// The sum of losses along the tree of a binary counter, as on the host: of 3 it is (a + b) + c.
+HEDDLE_DEVICE inline float tree_of_losses(int count, const float* losses) {
+  float levels[32];
+  for (int t = 0; t < count; ++t) {
+    float sum = losses[t];
+    int level = 0;
+    for (; (t >> level & 1) != 0; ++level) sum = levels[level] + sum;
+    levels[level] = sum;
+  }
+  int held = 0;
+  while ((count >> held & 1) == 0) ++held;
+  float sum = levels[held];
+  for (int level = held + 1; level < 32; ++level)
+    if ((count >> level & 1) != 0) sum = levels[level] + sum;
+  return sum;
+}
 /// Behind `count` losses their sum, along the tree of gradients: of 3 it is (a + b) + c.
 struct TreeOfLosses {
   static constexpr const char* name = "TreeOfLosses";
   static constexpr bool cooperative = false;
   template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, int count, float* losses) const {
+    if (b.thread() == 0) losses[count] = tree_of_losses(count, losses);
+  }
+};
+/// *flag = 1 if a loss or their sum is not finite. The sum that ranks report is not asked: it has those of other ranks in it.
+struct GuardLosses {
+  static constexpr const char* name = "GuardLosses";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, int count, const float* losses, float* flag) const {
+    if (b.thread() == 0) *flag = is_finite(tree_of_losses(count, losses)) ? 0.0F : 1.0F;
+  }
+};
+/// Whether a loss is not finite, as the flag of all ranks says: then the step holds.
+struct TakeGuard {
+  static constexpr const char* name = "TakeGuard";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, const float* flag, CudaNumbers* numbers) const {
     if (b.thread() != 0) return;
-    float levels[32];
-    for (int t = 0; t < count; ++t) {
-      float sum = losses[t];
-      int level = 0;
-      for (; (t >> level & 1) != 0; ++level) sum = levels[level] + sum;
-      levels[level] = sum;
-    }
-    int held = 0;
-    while ((count >> held & 1) == 0) ++held;
-    float sum = levels[held];
-    for (int level = held + 1; level < 32; ++level)
-      if ((count >> level & 1) != 0) sum = levels[level] + sum;
-    losses[count] = sum;
+    numbers->odd_losses = *flag;
+    if (*flag > 0) numbers->holds = 1;
   }
 };
 

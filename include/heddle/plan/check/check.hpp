@@ -14,6 +14,7 @@
 #include "heddle/plan/check/data_flow.hpp"
 #include "heddle/plan/check/deadlock.hpp"
 #include "heddle/plan/check/gradient_flow.hpp"
+#include "heddle/plan/check/guarding.hpp"
 #include "heddle/plan/check/line_check.hpp"
 #include "heddle/plan/check/loss_scaling.hpp"
 #include "heddle/plan/check/placements.hpp"
@@ -149,6 +150,7 @@ class ProgramRules {
       case Rule::slices: return check_slices(p_);
       case Rule::clipping: return check_clipping(p_);
       case Rule::loss_scaling: return check_loss_scaling(p_);
+      case Rule::guarding: return check_guarding(p_);
       case Rule::ties: return check_ties(p_);
       case Rule::placements: return check_placements(p_);
       case Rule::slots: return run_time::slots(p_);

@@ -39,11 +39,13 @@ struct FactWalk {
   const FactWords& words;
   ListOp find;
   ListOp act;
+  int place;  // of its first float, among those that ranks tell each other
+  bool (*is_term_along)(const Program&, Axis) = norm_is_term_along;
   bool found = false;
   bool known = false;
   int started[axis_count]{};
   int waited[axis_count]{};
-  bool decided = false;  // whether to skip, where the loss is scaled
+  bool decided = false;  // whether to skip, where a flag says so
   int in_flight = -1;    // axis of the reduction that is not waited for yet
   int mixed = -1;        // axis of a line that is out of turn: reductions over several axes are in one place
 
@@ -52,7 +54,7 @@ struct FactWalk {
     const bool reduces = line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait;
     if (found && reduces && line.bucket >= 0) return {words.early, name_of(line.axis)};
     if (found && (computes(line.op) || line.transfer >= 0)) return {words.unfinished, ""};
-    if (reduces && p.moves(line, Purpose::norm)) {
+    if (reduces && tells(p, line, place)) {
       if (!found) return {words.unmade_over, name_of(line.axis)};
       const bool starts = line.op == ListOp::reduce_start;
       if (in_flight != (starts ? -1 : a)) mixed = a;
@@ -65,7 +67,7 @@ struct FactWalk {
     }
     if (line.op == ListOp::step && !known) return {words.unknown, ""};
     if (line.op == ListOp::skip) decided = true;
-    if (line.op == ListOp::clip && p.scales_loss && !decided) return {" clips before it is known whether to skip", ""};
+    if (line.op == ListOp::clip && (p.scales_loss || p.guards) && !decided) return {" clips before it is known whether to skip", ""};
     return line.op == act ? acted() : FactFault{};
   }
   constexpr FactFault acted() {
@@ -74,7 +76,7 @@ struct FactWalk {
     known = true;
     for (int k = 0; k < p.mesh.count; ++k) {
       const Axis axis = p.mesh.axes[k];
-      const int wanted = norm_is_term_along(p, axis) ? 1 : 0;
+      const int wanted = is_term_along(p, axis) ? 1 : 0;
       const int a = static_cast<int>(axis);
       if (started[a] < wanted || waited[a] < wanted) return {words.partial_over, name_of(axis)};
       if (started[a] > wanted || waited[a] > wanted) return {words.several_over, name_of(axis)};
@@ -105,7 +107,8 @@ struct FactWalk {
                             " never clips"};
   if (!p.clips || !p.training) return {};
   for (int r = 0; r < p.roles; ++r)
-    if (const FactFault fault = FactWalk{p, words, p.scales_loss ? ListOp::unscale : ListOp::norm, ListOp::clip}.list(r); !fault.ok())
+    if (const FactFault fault = FactWalk{p, words, p.scales_loss ? ListOp::unscale : ListOp::norm, ListOp::clip, place_of_squares()}.list(r);
+        !fault.ok())
       return Diagnosis{Code{'S', 12}, ""} << "device " << r << fault.what << fault.axis
                                           << ". Fix: reduce gradients, sum their squares, reduce that over the axes on which parameters are split, "
                                              "then step.";

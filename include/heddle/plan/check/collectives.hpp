@@ -91,8 +91,9 @@ struct FollowingCollective {
     c.purpose = loss ? Purpose::loss : Purpose::norm;
     c.order = order_of_sums(p, c.purpose);
     c.source.region = c.target.region = loss ? RegionKind::losses : RegionKind::norms;
-    c.source.begin = c.target.begin = loss ? grains_of_step(p.batch) : 0;  // behind the terms of the grains
-    c.elements = c.payload = loss ? 1 : floats_of_norm(p);
+    const FloatsToTell told = told_along(p, line.axis);
+    c.source.begin = c.target.begin = loss ? grains_of_step(p.batch) : told.begin;  // behind the terms of the grains
+    c.elements = c.payload = loss ? 1 : told.count;
     return c;
   }
   [[nodiscard]] constexpr Collective of_bucket(int bucket, Axis axis, bool gathers) const {

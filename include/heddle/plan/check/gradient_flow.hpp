@@ -11,6 +11,7 @@
 #include "heddle/plan/check/bucket_flow.hpp"
 #include "heddle/plan/check/last_lines.hpp"
 #include "heddle/plan/check/restated.hpp"
+#include "heddle/plan/check/told_flow.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -34,10 +35,7 @@ struct GradientFlow {
   FlowSum loss{};
   bool loss_made = false;
   int reports = 0;
-  FlowSum norm{};
-  bool found = false;    // squares or the flag
-  bool skipped = false;  // all ranks know whether to step
-  bool clipped = false;
+  ToldFlow told{};
 
   constexpr void run() {
     for (int k = 0; k < p.mesh.count; ++k)
@@ -57,16 +55,17 @@ struct GradientFlow {
   constexpr void refuse_along(int bucket, std::string_view why, int axis) {
     refuse() << " reduces ";
     if (bucket >= 0) fault << "the gradients of bucket " << bucket;
-    fault << (bucket == the_loss ? "the loss" : bucket == the_norm ? "the norm or flag" : "") << why << name_of(static_cast<Axis>(axis)) << fix;
+    fault << (bucket == the_loss    ? "the loss"
+              : bucket == the_norm  ? "the norm or flag"
+              : bucket == the_guard ? "the flag of the loss"
+                                    : "")
+          << why << name_of(static_cast<Axis>(axis)) << fix;
   }
 
   // ---- one device
   constexpr void device() {
-    norm = FlowSum{};
-    if (p.storage.states && p.storage.parts > 1) norm.along |= bit(p.storage.axis);
-    for (const Axis a : {Axis::tensor, Axis::stage})
-      if (p.mesh.size(a) > 1) norm.along |= bit(a);
-    found = skipped = clipped = loss_made = false;
+    told.open(p);
+    loss_made = false;
     reports = 0;
     loss.along = batch_axes_of_plan;
     for (int u = 0; u < p.use_count; ++u) arrived[u] = sending[u] = 0;
@@ -86,7 +85,7 @@ struct GradientFlow {
       if (buckets[b].sum.moving >= 0) return refuse(" never waits for a reduction of ", b, "");
     }
     if (reports != (role == p.loss_role() ? 1 : 0)) return void(refuse() << " reports the loss " << reports << " times, not once" << fix);
-    if (p.training && norm.moving >= 0) refuse() << " never waits for a reduction of the norm" << fix;
+    if (p.training && told.moving()) refuse() << " never waits for a reduction of the norm" << fix;
   }
   constexpr void visit(const Instruction& line) {
     const int b = line.bucket;
@@ -102,16 +101,17 @@ struct GradientFlow {
       case ListOp::receive_wait:
         if (line.transfer >= 0 && p.transfers[line.transfer].use >= 0) tied_transfer(line.op, p.transfers[line.transfer]);
         return;
-      case ListOp::reduce_start: return start(summed(line), static_cast<int>(line.axis));
-      case ListOp::reduce_wait: return wait(summed(line), static_cast<int>(line.axis));
+      case ListOp::reduce_start:
+      case ListOp::reduce_wait: return reduce(line, line.op == ListOp::reduce_start);
       case ListOp::report: return report();
       case ListOp::step: return step(b);
       case ListOp::gather_start: return gather(b, 0);
       case ListOp::gather_wait: return gather(b, 1);
       case ListOp::norm:
       case ListOp::unscale: return look();
-      case ListOp::skip: return skip();
-      case ListOp::clip: return clip();
+      case ListOp::guard: return said(told.guard(role == p.loss_role(), loss_made));
+      case ListOp::skip: return said(told.skip());
+      case ListOp::clip: return said(told.clip());
       case ListOp::tie: return tie(b);
       default: return;
     }
@@ -181,11 +181,18 @@ struct GradientFlow {
   }
 
   // ---- sums over ranks
-  static constexpr int the_loss = -1, the_norm = -2;  // beside the buckets
-  [[nodiscard]] constexpr int summed(const Instruction& line) const {
-    return line.bucket >= 0 ? line.bucket : p.moves(line, Purpose::loss) ? the_loss : the_norm;
+  static constexpr int the_loss = -1, the_norm = -2, the_guard = -3;  // beside the buckets
+  /// One collective has the norm and flags.
+  constexpr void reduce(const Instruction& line, bool starts) {
+    const int axis = static_cast<int>(line.axis);
+    const bool of_loss = p.moves(line, Purpose::loss);
+    const int first = line.bucket >= 0 ? line.bucket : of_loss ? the_loss : told.tells_of_gradients(line) ? the_norm : the_guard;
+    starts ? start(first, axis) : wait(first, axis);
+    if (first == the_norm && told.tells_of_loss(line) && fault.ok()) starts ? start(the_guard, axis) : wait(the_guard, axis);
   }
-  [[nodiscard]] constexpr FlowSum& sum_of(int bucket) { return bucket == the_loss ? loss : bucket == the_norm ? norm : buckets[bucket].sum; }
+  [[nodiscard]] constexpr FlowSum& sum_of(int bucket) {
+    return bucket == the_loss ? loss : bucket == the_norm ? told.of_gradients : bucket == the_guard ? told.of_loss : buckets[bucket].sum;
+  }
   constexpr void start(int b, int axis) {
     FlowSum& sum = sum_of(b);
     if (b >= 0 && p.buckets[b].role != role) return refuse(" reduces ", b, ", which is another device's");
@@ -193,7 +200,7 @@ struct GradientFlow {
     if (b >= 0 && (buckets[b].steps > 0 || buckets[b].looked_at || buckets[b].tied))
       return refuse_along(b, " after their norm, sum or step, over axis ", axis);
     if (b == the_loss && !loss_made) return refuse_along(b, " before it is made, over axis ", axis);
-    if (b == the_norm && !found) return refuse_along(b, " before it is found, over axis ", axis);
+    if ((b == the_norm && !told.looked) || (b == the_guard && !told.guarded)) return refuse_along(b, " before it is found, over axis ", axis);
     if (sum.moving >= 0) return refuse_along(b, " while another of its reductions is under way, over axis ", axis);
     if (!sum.along_axis(axis)) return refuse_along(b, ", which is no term of a sum, over axis ", axis);
     const int sliced = static_cast<int>(p.storage.axis);
@@ -226,40 +233,26 @@ struct GradientFlow {
 
   // ---- what is done with whole gradients
   constexpr void look() {
-    if (found || !(p.clips || p.scales_loss)) return void(refuse() << " looks at its gradients another time" << fix);
+    if (told.looked || !(p.clips || p.scales_loss)) return void(refuse() << " looks at its gradients another time" << fix);
     for (int b = 0; b < p.bucket_count; ++b) {
       if (p.buckets[b].role != role) continue;
       if (buckets[b].shares && p.buckets[b].steps() && !buckets[b].tied) return refuse(" looks at ", b, " before those of all uses are added up");
       if (!whole(b, " looks at ")) return;
       buckets[b].looked_at = true;
     }
-    found = true;
+    told.looked = true;
   }
-  constexpr bool known(std::string_view doing) {
-    if (found && norm.whole()) return true;
-    refuse() << doing << "by what is not known of all ranks";
-    if (found) fault << ": of the norm or flag each rank has a term along axis " << name_of(norm.next_axis());
-    fault << fix;
-    return false;
-  }
-  constexpr void skip() {
-    if (!known(" skips ")) return;
-    if (skipped || !p.scales_loss) return void(refuse() << " skips another time" << fix);
-    skipped = true;
-  }
-  constexpr void clip() {
-    if (!known(" clips ")) return;
-    if (clipped || !p.clips) return void(refuse() << " clips another time" << fix);
-    if (p.scales_loss && !skipped) return void(refuse() << " clips before it knows whether to skip: a norm of what overflows is no number" << fix);
-    clipped = true;
+  constexpr void said(const ToldFault& wrong) {
+    if (wrong.ok()) return;
+    refuse() << wrong.doing << wrong.what << (wrong.axis < 0 ? "" : name_of(static_cast<Axis>(wrong.axis))) << fix;
   }
   constexpr void step(int b) {
     if (p.buckets[b].role != role || !p.buckets[b].steps()) return refuse(" steps ", b, ", which are not stepped here");
     if (buckets[b].steps++ > 0) return refuse(" steps twice ", b, "");
     if (buckets[b].shares && !buckets[b].tied) return refuse(" steps ", b, " before those of all uses are added up");
     if (!whole(b, " steps ")) return;
-    if (p.scales_loss && !skipped) return refuse(" steps ", b, " before it knows whether to skip");
-    if (p.clips && !clipped) return refuse(" steps ", b, " before they are clipped");
+    if (!told.decided()) return refuse(" steps ", b, " before it knows whether to skip");
+    if (p.clips && !told.clipped) return refuse(" steps ", b, " before they are clipped");
   }
   constexpr void gather(int b, int was) {
     if (p.buckets[b].role != role || !gathers_what_is_stepped(p.storage) || buckets[b].steps != 1 || buckets[b].gathers != was)

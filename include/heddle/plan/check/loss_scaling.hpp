@@ -28,7 +28,7 @@ namespace heddle::plan_room {
                             " never skips"};
   if (!p.scales_loss || !p.training) return {};
   for (int r = 0; r < p.roles; ++r)
-    if (const FactFault fault = FactWalk{p, words, ListOp::unscale, ListOp::skip}.list(r); !fault.ok())
+    if (const FactFault fault = FactWalk{p, words, ListOp::unscale, ListOp::skip, place_of_overflow(p)}.list(r); !fault.ok())
       return Diagnosis{Code{'S', 13}, ""} << "device " << r << fault.what << fault.axis
                                           << ". Fix: reduce gradients, unscale them and look for Inf and NaN, reduce the flag over the axes along "
                                              "which ranks hold different gradients, then step or skip.";

@@ -23,8 +23,7 @@ struct MadeFrom {
   const BatchDivision& batch;
   std::int64_t target_features = 1;
   int states = 0;  ///< of the optimizer, for each parameter
-  bool clips = false;
-  bool scales_loss = false;
+  BeforeStep before{};
   ParameterGroups groups{};
 };
 /// Of a request that is data, or of one that is a type: plan_room::made_from(Request{}).
@@ -34,8 +33,7 @@ template <class Request> [[nodiscard]] constexpr MadeFrom made_from(const Reques
           .batch = in.batch,
           .target_features = in.target_features,
           .states = in.states,
-          .clips = in.clips,
-          .scales_loss = in.scales_loss,
+          .before = in.before_step(),
           .groups = in.groups};
 }
 
@@ -219,9 +217,10 @@ struct NotedHead {
                                   {"whether backwards are in two parts", p.splits_backward, layout.order.splits_backward},
                                   {"the dimension of the output that the loss takes in parts", p.loss.takes.code, layout.loss.takes.code},
                                   {"the number of terms of the loss", p.loss.terms, layout.loss.terms},
-                                  {"whether gradients are clipped", p.clips, from.clips},
+                                  {"whether gradients are clipped", p.clips, from.before.clips},
                                   {"whether their elements are clipped", p.groups.clips_values, from.groups.clips_values},
-                                  {"whether the loss is scaled", p.scales_loss, from.scales_loss}};
+                                  {"whether the loss is scaled", p.scales_loss, from.before.scales_loss},
+                                  {"whether a loss that is not finite holds the step", p.guards, from.before.guards}};
     if (const Diagnosis found = differs(others); !found.ok()) return found;
     const IndexRange& last = p.forward_bodies[p.chunks - 1];
     int load = last.end - 1;

@@ -100,7 +100,7 @@ struct RangeCheck {
   constexpr void line(const Instruction& line, int role, int number) {
     const Where where{"line ", number, " of device ", role};
     const ListOp op = line.op;
-    if (!is_in(where, "operation", static_cast<int>(op), static_cast<int>(ListOp::tie) + 1) ||
+    if (!is_in(where, "operation", static_cast<int>(op), static_cast<int>(ListOp::guard) + 1) ||
         !is_in(where, "condition", static_cast<int>(line.when), static_cast<int>(When::first_micro_batch) + 1) ||
         !is_in(where, "axis", static_cast<int>(line.axis), axis_count))
       return;

@@ -22,11 +22,22 @@ namespace heddle::plan_room {
 /// Where the parameters of a bucket begin: with its gradients, or where another layer keeps them. [elements]
 [[nodiscard]] constexpr std::int64_t begin_of_values(const FlatBucket& bucket) { return bucket.owner_begin >= 0 ? bucket.owner_begin : bucket.begin; }
 
-/// What ranks tell each other of their gradients before a step: the squares of each unit if the plan clips, and a flag if the loss is scaled. Of 3
-/// units under Clip and LossScaling 4 floats.
+/// What ranks tell each other before a step: the squares of each unit if the plan clips, then a flag if the loss is scaled, then one if the plan is
+/// guarded. Of 3 units under Clip and LossScaling 4 floats.
 [[nodiscard]] constexpr int floats_of_norm(const Program& p) {
-  const int flags = p.scales_loss ? 1 : 0;
+  const int flags = (p.scales_loss ? 1 : 0) + (p.guards ? 1 : 0);
   return p.clips ? p.unit_count + flags : flags;
+}
+/// Where each of these begins. [floats]
+[[nodiscard]] constexpr int place_of_squares() { return 0; }
+[[nodiscard]] constexpr int place_of_overflow(const Program& p) { return p.clips ? p.unit_count : 0; }
+[[nodiscard]] constexpr int place_of_guard(const Program& p) { return floats_of_norm(p) - 1; }
+/// A line that reduces what ranks tell each other before a step, and with it the float at `place`: without a flag of the loss all of it.
+[[nodiscard]] constexpr bool tells(const Program& p, const Instruction& line, int place) {
+  if (!p.moves(line, Purpose::norm)) return false;
+  if (!p.guards) return true;
+  const Collective& c = p.collectives[line.collective];
+  return c.target.begin <= place && place < c.target.begin + c.elements;
 }
 
 /// The axes whose ranks hold other gradients when they look at them, so that each has a term of the norm: stages, tensor ranks, and the ranks that
@@ -34,6 +45,21 @@ namespace heddle::plan_room {
 [[nodiscard]] constexpr bool norm_is_term_along(const Program& p, Axis axis) {
   if (p.mesh.size(axis) == 1) return false;
   return axis == Axis::tensor || axis == Axis::stage || (p.storage.parts > 1 && axis == p.storage.axis);
+}
+
+/// The axes along which ranks have a flag of the loss of their own: they have other rows, or are stages, of which one has the loss.
+[[nodiscard]] constexpr bool guard_is_term_along(const Program& p, Axis axis) {
+  return p.mesh.size(axis) > 1 && (axis == Axis::stage || p.batch_split[static_cast<int>(axis)]);
+}
+
+/// What is told along an axis: from which float on, and how many. Of DataParallel<2> with Clip over 3 units, guarded, the one at 3.
+struct FloatsToTell {
+  int begin, count;
+};
+[[nodiscard]] constexpr FloatsToTell told_along(const Program& p, Axis axis) {
+  const int flag = p.guards && guard_is_term_along(p, axis) ? 1 : 0;
+  const int of_gradients = floats_of_norm(p) - (p.guards ? 1 : 0);
+  return norm_is_term_along(p, axis) && of_gradients > 0 ? FloatsToTell{0, of_gradients + flag} : FloatsToTell{of_gradients, flag};
 }
 
 /// The order in which ranks are to add. Outputs always have the bits of the tree; in training it is that of the grains, and any order is for sums of

@@ -16,6 +16,7 @@ enum class Rule {
   slices,         ///< S11
   clipping,       ///< S12
   loss_scaling,   ///< S13
+  guarding,       ///< S21
   ties,           ///< S09
   placements,     ///< P04
   slots,          ///< S15

@@ -42,7 +42,8 @@ struct BodyInput {
   std::int64_t target_features = 1;
   const ParameterPlace* parameters = nullptr;
   CollectiveNumbers numbers{};
-  int norm_elements = 0;
+  BeforeStep before{};
+  int unit_count = 0;
 
   [[nodiscard]] constexpr HeldBytes held() const { return {graph, batch}; }
   [[nodiscard]] constexpr int device(int chunk) const { return layout.device_of_chunk[chunk]; }

@@ -25,6 +25,29 @@ struct CutBuckets {
 }
 inline constexpr Axis norm_axes[] = {Axis::data, Axis::shard, Axis::tensor, Axis::stage};
 
+/// The axes along which ranks find a fact different: one of gradients where they hold different ones; one of the loss where they have other rows, and
+/// between stages, of which one has the loss.
+[[nodiscard]] constexpr bool differs_along(Axis a, Fact fact, const Layout& layout, const Storage& storage) {
+  if (!BeforeStep::row(fact).of_loss) return reduces_norm_along(a, layout.mesh, storage);
+  return layout.mesh.size(a) > 1 && (a == Axis::stage || layout.batch_split[static_cast<int>(a)]);
+}
+
+/// What ranks tell each other along an axis before a step: of Sharded<2> that clips 3 units and is guarded {0, 4} along axis shard, of
+/// DataParallel<2> {3, 1} along axis data. Facts that differ along an axis lie side by side.
+struct ToldAlong {
+  int begin = 0;  // [floats], in the room of norms
+  int count = 0;
+
+  constexpr ToldAlong(Axis a, const BeforeStep& before, int units, const Layout& layout, const Storage& storage) {
+    for (int f = 0; f < fact_count; ++f) {
+      const Fact fact = static_cast<Fact>(f);
+      if (!before.has(fact) || !differs_along(a, fact, layout, storage)) continue;
+      if (count == 0) begin = before.place(fact, units);
+      count += before.floats(fact, units);
+    }
+  }
+};
+
 /// Which collective has which number. Bucket by bucket come the reductions along the axes that split the batch and a gather, then the loss along the
 /// same axes, the norm, and gathers of what is not trained. With two such axes and slices bucket 1 has the reductions 3 and 4 and the gather 5.
 struct CollectiveNumbers {
@@ -39,7 +62,7 @@ struct CollectiveNumbers {
   const FlatBucket* buckets = nullptr;  ///< g++ takes no comparison of it with null for a constant under -fsanitize=undefined
 
   constexpr CollectiveNumbers() = default;
-  constexpr CollectiveNumbers(const Layout& layout, const Storage& storage, const CutBuckets& cut, bool training, bool norms)
+  constexpr CollectiveNumbers(const Layout& layout, const Storage& storage, const CutBuckets& cut, bool training, const BeforeStep& before)
       : bucket_count(cut.count) {
     for (const Axis a : batch_axes)
       if (layout.batch_split[static_cast<int>(a)] && layout.mesh.size(a) > 1) along[static_cast<int>(a)] = reductions++;
@@ -49,7 +72,7 @@ struct CollectiveNumbers {
     loss = first_of(bucket_count);
     norm = frozen = loss + reductions;
     for (const Axis a : norm_axes)
-      if (training && norms && reduces_norm_along(a, layout.mesh, storage)) norm_along[static_cast<int>(a)] = frozen++ - norm;
+      if (training && ToldAlong{a, before, 1, layout, storage}.count > 0) norm_along[static_cast<int>(a)] = frozen++ - norm;
     count = frozen + (storage.parameters ? cut.frozen : 0);
   }
   [[nodiscard]] constexpr int first_of(int bucket) const {
@@ -85,7 +108,8 @@ struct UnitCollectives {
   const BatchDivision& batch;
   const Storage& storage;
   CutBuckets buckets;
-  int norm_elements;
+  BeforeStep before;
+  int units;
   bool training;
   int last_level = batch.levels() - 1;
 
@@ -99,8 +123,8 @@ struct UnitCollectives {
     for (const Axis a : batch_axes)
       if (splits(a)) whole(Purpose::loss, a, RegionKind::losses, batch.rank_grains(), 1, out.append());
     for (const Axis a : norm_axes)
-      if (out.count < numbers.frozen && reduces_norm_along(a, layout.mesh, storage))
-        whole(Purpose::norm, a, RegionKind::norms, 0, norm_elements, out.append());
+      if (const ToldAlong told{a, before, units, layout, storage}; out.count < numbers.frozen && told.count > 0)
+        whole(Purpose::norm, a, RegionKind::norms, told.begin, told.count, out.append());
     for (int b = 0; b < numbers.count - numbers.frozen; ++b) parameters(buckets.list[buckets.count + b], out.append());
   }
 

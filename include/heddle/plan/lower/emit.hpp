@@ -26,8 +26,7 @@ struct EmitInput {
   const FlatBucket* buckets;
   int bucket_count;
   Storage storage;
-  bool clips = false, scales_loss = false;
-  [[nodiscard]] constexpr bool steps_at_the_end() const { return clips || scales_loss; }
+  BeforeStep before{};
   const TiedUse* uses = nullptr;
   int use_count = 0, tied_transfers = 0;  // those lie behind the others
   CollectiveNumbers numbers{};
@@ -151,10 +150,10 @@ template <class Work> struct Emitter {
     for (int b = 0; b < in.bucket_count; ++b) {
       if (in.buckets[b].role != role || in.buckets[b].shared) continue;
       reduce(role, line_of(b), true);  // its first START stands in the backward body of its lowest layer
-      if (!in.steps_at_the_end()) step(role, line_of(b));
+      if (!in.before.any()) step(role, line_of(b));
     }
     close_ties(role);
-    if (in.steps_at_the_end() && in.bucket_count > 0) close_norm(role);
+    if (in.before.any() && in.bucket_count > 0) close_norm(role);
     for (int b = 0; b < in.bucket_count; ++b)
       if (in.buckets[b].role == role && in.buckets[b].steps()) gather(role, line_of(b), ListOp::gather_wait);
   }
@@ -167,7 +166,7 @@ template <class Work> struct Emitter {
       if (in.uses[u].role != role || !in.buckets[line.bucket].steps()) continue;
       line.op = ListOp::tie;
       append(role, line);
-      if (!in.steps_at_the_end()) step(role, line);
+      if (!in.before.any()) step(role, line);
     }
   }
   [[nodiscard]] static constexpr Instruction line_of(int bucket) {
@@ -180,17 +179,19 @@ template <class Work> struct Emitter {
     append(role, line);
     gather(role, line, ListOp::gather_start);
   }
-  /// No bucket is stepped before the norm of all is known, and whether any rank has seen an overflow.
+  /// No bucket is stepped before the norm of all is known, and whether any rank has seen an overflow or a loss that is not finite.
   constexpr void close_norm(int role) {
     Instruction line;
-    line.op = in.scales_loss ? ListOp::unscale : ListOp::norm;
-    append(role, line);
+    line.op = ListOp::guard;
+    if (in.before.guards) append(role, line);
+    line.op = in.before.scales_loss ? ListOp::unscale : ListOp::norm;
+    if (in.before.scales_loss || in.before.clips) append(role, line);
     for (const Axis a : norm_axes)
-      if (reduces_norm_along(a, in.layout.mesh, in.storage)) reduce_along(role, line, a, in.numbers.of_norm(a), true);
+      if (ToldAlong{a, in.before, 1, in.layout, in.storage}.count > 0) reduce_along(role, line, a, in.numbers.of_norm(a), true);
     line.op = ListOp::skip;
-    if (in.scales_loss) append(role, line);
+    if (in.before.may_skip()) append(role, line);
     line.op = ListOp::clip;
-    if (in.clips) append(role, line);
+    if (in.before.clips) append(role, line);
     for (int b = 0; b < in.bucket_count; ++b)
       if (in.buckets[b].role == role && in.buckets[b].steps()) step(role, line_of(b));
   }
@@ -239,7 +240,7 @@ template <class Work> struct Emitter {
   // Two axes at most split the batch: start and wait of each, the step or report, and a gather; the norm and its axes; what is tied.
   for (int b = 0; b < in.bucket_count; ++b)
     if (in.buckets[b].role == role) n += 7;
-  return n + 5 + (in.steps_at_the_end() ? 9 : 0) + in.use_count + 2 * in.tied_transfers;
+  return n + 5 + (in.before.any() ? 9 : 0) + (in.before.guards ? 3 : 0) + in.use_count + 2 * in.tied_transfers;
 }
 
 [[nodiscard]] constexpr int most_instructions(const EmitInput& in, int passes, int micro_batches) {  // of all roles

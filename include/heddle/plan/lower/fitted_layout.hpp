@@ -72,8 +72,8 @@ template <class Request> struct CutAccount {
   }();
   using Memory = StageMemory<StageArrays<nodes>>;
   static constexpr Memory memory{
-      StageRequest{Localised<A>::graph, Request::batch, storage_of(A::graph, A::layout, Request::batch), Request::states, Request::clips,
-                   Request::scales_loss, Request::target_features, A::layout.order.splits_backward, A::layout.loss.terms},
+      StageRequest{Localised<A>::graph, Request::batch, storage_of(A::graph, A::layout, Request::batch), Request::states, Request::before_step(),
+                   Request::target_features, A::layout.order.splits_backward, A::layout.loss.terms},
       study_values<nodes>(Localised<A>::graph, Layout{Localised<A>::graph}, true, recomputed), recomputed};
 
   [[nodiscard]] static constexpr bool fits(const Layout& layout, std::int64_t budget) { return stages_fit(memory, slots.of, layout, budget); }

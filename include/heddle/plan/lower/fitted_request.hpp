@@ -86,8 +86,7 @@ class FittedRequest {
                              request_.batch,
                              storage_of(request_.graph, request_.layout, request_.batch),
                              request_.states,
-                             request_.clips,
-                             request_.scales_loss,
+                             request_.before_step(),
                              request_.target_features,
                              request_.layout.order.splits_backward,
                              request_.layout.loss.terms};

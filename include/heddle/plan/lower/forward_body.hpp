@@ -143,7 +143,7 @@ struct ForwardWriter {
 
 /// The edges between chunks, the forward bodies of all chunks, and what is sent.
 constexpr void write_forwards(const BodyInput& in, const ValueFacts& facts, Bodies& out) {
-  UnitCollectives{in.layout, in.batch, in.storage, {in.buckets, in.bucket_count, in.frozen_count}, in.norm_elements, in.training}.write(
+  UnitCollectives{in.layout, in.batch, in.storage, {in.buckets, in.bucket_count, in.frozen_count}, in.before, in.unit_count, in.training}.write(
       in.numbers, out.collectives);
   place_edges(in, out);
   ForwardWriter forward{in, facts, out};

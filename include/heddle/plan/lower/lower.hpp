@@ -94,8 +94,7 @@ template <class Request> struct SharedPhases : Request {
                                        .edge_count = edges,
                                        .target_features = Request::target_features,
                                        .states = Request::states,
-                                       .clips = Request::clips,
-                                       .scales_loss = Request::scales_loss};
+                                       .before = Request::before_step()};
 };
 
 /// The Program of one mode of a plan.

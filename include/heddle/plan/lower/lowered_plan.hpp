@@ -149,8 +149,7 @@ class LoweredPlan {
                             .edge_count = count_edges(graph, request.layout),
                             .target_features = request.target_features,
                             .states = request.states,
-                            .clips = request.clips,
-                            .scales_loss = request.scales_loss};
+                            .before = request.before_step()};
     }
     Recomputed run_again(int count) {
       RecomputedOut out{store.make<bool>(count), store.make<bool>(count), store.make<bool>(count), store.make<Segment>(count),

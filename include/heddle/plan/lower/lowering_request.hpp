@@ -35,6 +35,7 @@ struct LoweringRequest {
   int states = 0;  ///< of the optimizer, for each parameter
   bool clips = false;
   bool scales_loss = false;
+  bool guards = false;
   bool reproducible = false;  ///< the plan names Reproducible
   bool trains = true;         ///< false: there need be nothing to train
   ChosenLeaves again{};       ///< what Recompute names
@@ -44,6 +45,8 @@ struct LoweringRequest {
   bool fuses = true;          ///< entries that a kernel may run at once are marked; false: each runs by itself, with the same bits
   int most_entries = 0;       ///< room for entries of bodies in each mode; 0: as many as are counted
   int most_instructions = 0;  ///< room for instructions in each mode; 0: as many as are counted
+
+  [[nodiscard]] constexpr BeforeStep before_step() const { return {clips, scales_loss, guards}; }
 };
 
 /// The parts of a plan, or what names them already.
@@ -63,6 +66,7 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
   out.states = Request::states;
   out.clips = Request::clips;
   out.scales_loss = Request::scales_loss;
+  out.guards = Request::guards;
   out.reproducible = Request::batch_request.reproducible;
   out.trains = Request::trains;
   out.again = Request::Chosen::value.view();

@@ -37,8 +37,7 @@ struct ArenaInput {
   int frozen_count = 0;                    ///< behind these
   const std::int64_t* tie_room = nullptr;  // by role
   int states = 0;
-  bool clips = false;
-  bool scales_loss = false;
+  BeforeStep before{};
 
   [[nodiscard]] constexpr std::int64_t greatest_scratch(const std::int64_t* by_chunk, int role) const {
     std::int64_t most = 0;
@@ -116,7 +115,7 @@ constexpr void put_flat_regions(const ArenaInput& in, int role, ArenaWriter& to)
   put_flat_regions(in, role, to);
   const bool has_loss = role == in.layout.device_of_chunk[chunks - 1];
   to.put_list(RegionKind::losses, has_loss ? rounded_up(float_bytes * (in.batch.rank_grains() + 1), line_bytes) : 0);
-  to.put_list(RegionKind::norms, rounded_up(float_bytes * norm_floats(in.clips, in.scales_loss, in.flat.unit_count), line_bytes));
+  to.put_list(RegionKind::norms, rounded_up(float_bytes * in.before.floats(in.flat.unit_count), line_bytes));
   to.put_list(RegionKind::zeros, rounded_up(float_bytes * in.most_zeros(role), line_bytes));
   const std::int64_t trained = place_pools(training, chunks * pool_kinds, role, to.end);
   const std::int64_t evaluated = place_pools(evaluation, chunks * pool_kinds, role, to.end);

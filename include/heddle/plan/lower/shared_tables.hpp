@@ -55,8 +55,7 @@ struct SharedTables {
   int edge_count = 0;
   std::int64_t target_features = 1;
   int states = 0;
-  bool clips = false;
-  bool scales_loss = false;
+  BeforeStep before{};
 
   /// Of entries between phases, each way: behind at most two phases the next one, a sum of grains and a reduction along each of two axes.
   [[nodiscard]] constexpr int most_between_phases(int of_one, bool training) const {
@@ -83,7 +82,7 @@ struct SharedTables {
     return forward + backward + phases + conversions + around + (recomputes ? (split ? 3 : 1) * nodes : 0);
   }
   [[nodiscard]] constexpr CollectiveNumbers numbers(bool training) const {
-    return {*layout, storage, {buckets, bucket_count, frozen_count}, training, bucket_count > 0 && (clips || scales_loss)};
+    return {*layout, storage, {buckets, bucket_count, frozen_count}, training, bucket_count > 0 ? before : BeforeStep{}};
   }
   /// Those of buckets, loss and norm, and at most those of values: where a node takes or gives another form than lies between layers, forward, when
   /// it runs again, and backward; what a backward or either part of it gathers again; of each gradient that the ranks hold whole; two of the loss.
@@ -110,19 +109,8 @@ struct SharedTables {
     return first + 2 + forward * (recomputes ? 2 : 1) + backward;
   }
   [[nodiscard]] constexpr BodyInput body_input(bool training) const {
-    return {*graph,
-            *layout,
-            *batch,
-            buckets,
-            bucket_count,
-            frozen_count,
-            bucket_of_node,
-            storage,
-            training,
-            target_features,
-            flat.parameters,
-            numbers(training),
-            norm_floats(clips, scales_loss, flat.unit_count)};
+    return {*graph,  *layout,  *batch,          buckets,         bucket_count,      frozen_count, bucket_of_node,
+            storage, training, target_features, flat.parameters, numbers(training), before,       flat.unit_count};
   }
   /// `transfers`: those of the bodies, and behind them those of tied gradients in training.
   [[nodiscard]] constexpr EmitInput emit_input(const Transfer* transfers, int count, bool training) const {
@@ -132,15 +120,14 @@ struct SharedTables {
             .buckets = buckets,
             .bucket_count = training ? bucket_count : 0,
             .storage = storage,
-            .clips = clips,
-            .scales_loss = scales_loss,
+            .before = before,
             .uses = uses,
             .use_count = training ? use_count : 0,
             .tied_transfers = training ? tied_transfers : 0,
             .numbers = numbers(training)};
   }
   [[nodiscard]] constexpr ArenaInput arena_input() const {
-    return {*graph, *layout, *batch, flat, storage, buckets, bucket_count, frozen_count, tie_room, states, clips, scales_loss};
+    return {*graph, *layout, *batch, flat, storage, buckets, bucket_count, frozen_count, tie_room, states, before};
   }
   [[nodiscard]] constexpr Program program(const ModeTables& mode, const ArenaMap* arenas) const {
     Program p;
@@ -180,8 +167,9 @@ struct SharedTables {
     p.bucket_of_node = bucket_of_node;
     p.units = flat.units;
     p.unit_count = flat.unit_count;
-    p.clips = clips;
-    p.scales_loss = scales_loss;
+    p.clips = before.clips;
+    p.scales_loss = before.scales_loss;
+    p.guards = before.guards;
     p.arenas = arenas;
     return p;
   }

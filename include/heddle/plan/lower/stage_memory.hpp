@@ -24,8 +24,7 @@ struct StageRequest {
   const BatchDivision& batch;
   Storage storage;
   int states = 0;
-  bool clips = false;
-  bool scales_loss = false;
+  BeforeStep before{};
   std::int64_t target_features = 1;
   bool splits_backward = false;
   std::int64_t loss_terms = 0;  ///< floats that a rank tells of one row, where the output lies in parts
@@ -131,7 +130,7 @@ template <class Arrays> struct StageMemory : Arrays {
     if (request.splits_backward) pools += slots[static_cast<int>(PoolKind::gradient_reread)] * (reread[end] - reread[begin] - arrives[end]);
     pools += slots[static_cast<int>(PoolKind::frame)] * frame;
     if (begin > 0 && gradient_at(begin) == 0 && pools < of_evaluation(begin, end)) pools = of_evaluation(begin, end);
-    return sum + pools + most_of.scratch + rounded_up(float_bytes * norm_floats(request.clips, request.scales_loss, units), line_bytes);
+    return sum + pools + most_of.scratch + rounded_up(float_bytes * request.before.floats(units), line_bytes);
   }
   /// Frames of an evaluation in a stage that others stand before and behind: one is received, one computes, two are sent. Where gradients are sent
   /// back a training has more room than these take.

@@ -130,6 +130,18 @@ struct LossScaling {
   static constexpr bool scales_loss = true;
 };
 
+/// A step whose loss is not finite in a row of any rank changes no parameter and no optimizer state, also on cards, where the host hears of it after
+/// the step: R02 is thrown, and the trainer goes on. Bits stay as they are without the option. On hosts a loss is looked at when it is made, so such
+/// a step is refused with the option or without.
+///
+/// Moves   one float along every axis that splits the batch, and between stages, with the norm and the flag of LossScaling if they go there   [bytes]
+/// Errors  S21 in a Program made by hand; R02 for a loss that is not finite
+/// Source  sources.md#grad-scaler
+/// Tested  plan/check/guarding_test, backend/cuda_one_card_test, equivalence/guarded_test
+struct Guarded {
+  static constexpr PlanPart plan_part = PlanPart::guarded;
+};
+
 /// Values between layers and their gradients are kept and sent as bfloat16, in half of the memory, and layers read their parameters rounded to it, as
 /// under FSDP with param_dtype bfloat16. Parameters, their gradients, optimizer states, statistics and all sums over ranks stay float32: what is
 /// stepped, saved and hashed are the unrounded parameters. Kernels compute in float32 and what they give is rounded once. A plan has the bits of one
@@ -153,7 +165,7 @@ inline constexpr Bytes default_bucket = Bytes{25 * 1024 * 1024};
 }  // namespace heddle::plan_room
 
 namespace heddle {
-using plan_room::Bucket, plan_room::Clip, plan_room::EachValue, plan_room::EveryBlock, plan_room::GlobalNorm, plan_room::LossScaling,
-    plan_room::Memory, plan_room::Mixed;
+using plan_room::Bucket, plan_room::Clip, plan_room::EachValue, plan_room::EveryBlock, plan_room::GlobalNorm, plan_room::Guarded,
+    plan_room::LossScaling, plan_room::Memory, plan_room::Mixed;
 using plan_room::Only, plan_room::Recompute;
 }  // namespace heddle

@@ -29,13 +29,14 @@ enum class PlanPart : std::uint8_t {
   loss_scaling,
   no_decay,
   learning_rate_factor,
-  mixed
+  mixed,
+  guarded
 };
 
 [[nodiscard]] constexpr std::string_view name_of(PlanPart p) {
   constexpr std::string_view names[] = {"unknown part", "model",  "loss",   "optimizer", "Batch",     "policy",      "Grain",   "Reproducible",
                                         "Accumulate",   "Memory", "Bucket", "Clip",      "Recompute", "LossScaling", "NoDecay", "LearningRateFactor",
-                                        "Mixed"};
+                                        "Mixed",        "Guarded"};
   return names[static_cast<int>(p)];
 }
 /// Options that say something of some parameters: each of several is kept.

@@ -23,7 +23,7 @@ enum class Purpose : std::uint8_t {
   value,           // between or within layers that are split, or its gradient
   parameter_term,  // the gradient of one parameter that the ranks of axis tensor hold whole, and of which each has a term
   loss,
-  norm,  // squares of each unit, then the flag of an overflow
+  norm,  // what ranks tell each other before a step (plan/program/before_step.hpp)
   phase  // what the ranks that split the batch tell each other between two phases of a layer
 };
 

@@ -12,6 +12,7 @@
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/plan/options/batch.hpp"
 #include "heddle/plan/program/alignment.hpp"
+#include "heddle/plan/program/before_step.hpp"
 #include "heddle/plan/program/collective.hpp"
 #include "heddle/plan/program/groups.hpp"
 #include "heddle/plan/program/region.hpp"
@@ -37,7 +38,8 @@ enum class ListOp : std::uint8_t {
   clip,     // the factor of the step, from the norm of all
   unscale,  // this rank's gradients are divided by the loss scale, a flag says whether one is Inf or NaN; squares as well if the plan clips
   skip,     // whether all ranks step, from the flags of all
-  tie       // the gradients of all uses of tied parameters, of this role and arrived from others, are added into the bucket that is stepped
+  tie,      // the gradients of all uses of tied parameters, of this role and arrived from others, are added into the bucket that is stepped
+  guard     // a flag says whether a loss of this rank is not finite
 };
 [[nodiscard]] constexpr bool computes(ListOp op) { return op <= ListOp::backward_weight; }
 /// What gradients are sent after, and received for.
@@ -213,9 +215,6 @@ struct Storage {
   [[nodiscard]] constexpr bool gathers_after_step() const { return states && !parameters; }
 };
 
-/// Floats that ranks sum before a step: squares of each unit, then the flag.
-[[nodiscard]] constexpr int norm_floats(bool clips, bool scales_loss, int units) { return (clips ? units : 0) + (scales_loss ? 1 : 0); }
-
 /// Entries or lines of one list among all: begin 3 and end 7 are four of them, 3 to 6.
 struct IndexRange {
   int begin = 0;
@@ -262,11 +261,11 @@ struct Program {
   int use_count = 0;
   bool clips = false;                            // by the norm of all gradients
   bool scales_loss = false;                      // what is not finite on any rank is stepped on none
+  bool guards = false;                           // a step whose loss is not finite on any rank is taken on none
   const std::int16_t* bucket_of_node = nullptr;  // where parameters or gradients pass through rings
   const ArenaMap* arenas = nullptr;              // by role
 
-  /// What a compute runs.
-  [[nodiscard]] constexpr const IndexRange& body(const Instruction& compute) const {
+  [[nodiscard]] constexpr const IndexRange& body(const Instruction& compute) const {  ///< what it runs
     if (compute.op == ListOp::forward) return forward_bodies[compute.chunk];
     return compute.op == ListOp::backward_weight ? weight_bodies[compute.chunk] : backward_bodies[compute.chunk];
   }
@@ -276,7 +275,8 @@ struct Program {
   [[nodiscard]] constexpr bool moves(const Instruction& line, Purpose purpose) const {
     return line.bucket < 0 && line.collective >= 0 && collectives[line.collective].purpose == purpose;
   }
-  [[nodiscard]] constexpr int norm_floats() const { return plan_room::norm_floats(clips, scales_loss, unit_count); }
+  [[nodiscard]] constexpr BeforeStep before_step() const { return {clips, scales_loss, guards}; }
+  [[nodiscard]] constexpr int norm_floats() const { return before_step().floats(unit_count); }
   /// Room for so many floats from one grain of a value to the next: its lines are full whatever its elements are.
   [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features, ElementType type = ElementType::float32) const {
     return grain_bytes(batch.grain_rows, features, type) / float_bytes;

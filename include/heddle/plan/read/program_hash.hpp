@@ -116,6 +116,7 @@ constexpr void add_groups(Fnv& hash, const Program& p) {
   hash.add(p.storage.axis, p.storage.parts, p.storage.parameters, p.storage.gradients, p.storage.states, p.storage.adds_slices, p.storage.keeps,
            p.clips, p.scales_loss, p.unit_count);
   if (p.groups.clips_values) hash.add_text("clips values");
+  if (p.guards) hash.add_text("guards");
   for (int role = 0; role < p.roles; ++role) hash.add(p.arenas[role].total, p.arenas[role].flat_elements());
   for (int c = 0; c < p.chunks; ++c) hash.add(p.device_of_chunk[c], p.first_node[c]);
   add_lists(hash, p);

@@ -57,10 +57,11 @@ struct RefusedProgram : RefusedAnswer, Program {
   RefusedMesh mesh;
   RefusedBatch batch;
   RefusedNumber roles, chunks, transfer_count, collective_count, bucket_count, frozen_count, unit_count, piece_count, use_count;
-  RefusedFact clips, scales_loss;
+  RefusedFact clips, scales_loss, guards;
   RefusedWord<RefusedFact> batch_split, moves;
   RefusedWord<RefusedNumber> device_of_chunk, first_node, loss_role, slot, norm_floats, grain_stride, grain_elements, type_of, floats;
   RefusedWord<RefusedBytes> bytes;
+  RefusedWord<BeforeStep> before_step;
 
   constexpr RefusedProgram() {
     const NothingLowered& none = nothing_lowered;
