@@ -67,6 +67,7 @@ struct Machine {
   double acknowledgement = 0;    ///< from the end of a message until its sender knows of it
   bool overlaps = true;          ///< what is summed and gathered moves while devices compute; false: while one of them waits for it
   Efficiency efficiency{};       ///< share of the peak, by the operations of a call
+  Efficiency attention{};        ///< the same of layers without parameters, as SelfAttention is one; without points as efficiency
   CollectiveAlgorithm collectives = CollectiveAlgorithm::ring;
   static constexpr int most_levels = 3;
   static constexpr int most_speeds = 16;
