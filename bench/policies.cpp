@@ -43,7 +43,7 @@ void print(char workload, const Contenders& all) {
 template <template <class> class Workload> void compare(char workload, int rounds, Progress& progress) {
   progress.stage(std::string{"workload "} + workload);
   Contenders all = contenders<Workload>();
-  take_turns(all, rounds, short_turns(all), false, [&](int round, int of) { progress.round(round, of); });
+  take_turns(all, rounds, turns_of(0.03, all), false, [&](int round, int of) { progress.round(round, of); });
   progress.clear();
   print(workload, all);
 }

@@ -43,7 +43,7 @@ struct Errors {
 template <template <class> class Workload> void compare(char workload, int rounds, const Machine& machine, Progress& progress, Errors& errors) {
   progress.stage(std::string{"workload "} + workload);
   Contenders all = contenders<Workload>();
-  take_turns(all, rounds, short_turns(all), false, [&](int round, int of) { progress.round(round, of); });
+  take_turns(all, rounds, turns_of(0.003, all), false, [&](int round, int of) { progress.round(round, of); });
   progress.clear();
   for (const auto& plan : all) {
     const double predicted = plan->predicted(machine).step.value, measured = median(plan->times);
@@ -59,18 +59,16 @@ template <template <class> class Workload> void compare(char workload, int round
 }  // namespace
 
 int main(int count, char** arguments) {
-  const int rounds = count > 1 ? std::atoi(arguments[1]) : 15;
+  const int rounds = count > 1 ? std::atoi(arguments[1]) : 60;
   const char* const workloads = count > 2 ? arguments[2] : "abcde";
   if (rounds < 1 || std::strspn(workloads, "abcde") != std::strlen(workloads)) {
-    std::fprintf(stderr, "predict: takes a number of rounds from 1 and letters of abcde. Fix: bench_predict 15 abcde.\n");
+    std::fprintf(stderr, "predict: takes a number of rounds from 1 and letters of abcde. Fix: bench_predict 60 abcde.\n");
     return 2;
   }
   Progress progress("predict");
-  Machine machine = this_machine::measured(8, [&](int part, int parts, const char* what) {
-    progress.stage(std::string{"the machine, "} + std::to_string(part) + " of " + std::to_string(parts + 1) + ", " + what);
+  const Machine machine = this_machine::measured(8, [&](int part, int parts, const char* what) {
+    progress.stage(std::string{"the machine, "} + std::to_string(part) + " of " + std::to_string(parts) + ", " + what);
   });
-  progress.stage("the machine, last, layers without parameters");
-  machine = this_machine::with_attention(machine, 1);
   progress.clear();
   std::printf(
       "| workload | plan | predicted [ms] | median [ms] | best [ms] | error of the median | error of the best |\n|---|---|---|---|---|---|---|\n");

@@ -96,10 +96,10 @@ template <class Told> void take_turns(Contenders& all, int rounds, const std::ve
     }
   }
 }
-/// Steps of about 30 ms a turn.
-inline std::vector<int> short_turns(Contenders& all) {
+/// Steps of about so many seconds a turn. Short turns find moments in which nobody else has the cores, long ones tell what a step takes in the mean.
+inline std::vector<int> turns_of(double seconds, Contenders& all) {
   std::vector<int> steps;
-  for (auto& plan : all) steps.push_back(std::max(2, static_cast<int>(0.03 / plan->seconds_per_step(3))));
+  for (auto& plan : all) steps.push_back(std::max(1, static_cast<int>(seconds / plan->seconds_per_step(3))));
   return steps;
 }
 

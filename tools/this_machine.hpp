@@ -126,37 +126,6 @@ inline double seconds_a_call(double budget) {
   return seconds_of(budget, [&] { trainer.step(batch); }) / simulate(Calls::training, Machine{.per_flop = 0, .per_call = 1}).step.value;
 }
 
-/// What is measured next, of how many parts, is told before it is.
-using Tell = std::function<void(int part, int parts, const char* what)>;
-
-/// Everything in about so many seconds; best on a machine that does nothing else.
-inline Machine measured(double budget, const Tell& tell) {
-  Machine m;
-  tell(1, 4, "products of layers by size");
-  std::vector<Product> products;
-  for (const auto& [rows, features] : {std::pair{16, 16}, {16, 64}, {64, 64}, {64, 128}, {64, 256}, {128, 256}, {128, 512}, {256, 512}, {128, 1024}})
-    products.push_back(product_rate(rows, features, budget / 24));
-  const double peak = std::max_element(products.begin(), products.end(), [](auto& a, auto& b) { return a.per_second < b.per_second; })->per_second;
-  m.per_flop = each_of(peak);
-  for (std::size_t i = 0; i < products.size(); ++i) m.efficiency.points[i] = {products[i].flops, products[i].per_second / peak};
-  tell(2, 4, "memory");
-  m.per_memory_byte = each_of(memory_rate(budget / 8));
-  tell(3, 4, "messages between two threads");
-  constexpr std::int64_t large = 1 << 20, small = 16;
-  Pair pair{large};
-  const double first = pair.message(small, 400);
-  m.beta = std::max(0.0, (pair.message(large, 4) - first) / (4.0 * static_cast<double>(large - small)));
-  m.alpha = first;
-  const double sum = pair.all_reduce(small, 400);
-  m.per_collective = std::max(0.0, sum - 2 * m.alpha);
-  const double bytes = 4.0 * large;
-  m.gamma = std::max(0.0, (pair.all_reduce(large, 4) - sum - bytes * m.beta) / (bytes / 2));
-  m.overlaps = false;  // a collective of threads is done by those that wait for it
-  tell(4, 4, "calls");
-  m.per_call = seconds_a_call(budget / 8);
-  return m;
-}
-
 /// A function of each element and attention, behind layers that let both make gradients.
 struct Without : Sequential<Input<128>, Embedding<64, 256>, GELU, Linear<256, 768>, SelfAttention<Heads<8>, Causal>, Linear<256, 64>> {};
 using Functions = Plan<Without, CrossEntropy, SGD, Batch<4>, Single>;
@@ -183,6 +152,38 @@ inline Machine with_attention(Machine m, double budget) {
     m.attention.points[i] = {forward, all * m.per_flop / best[i]};
   }
   return m;
+}
+
+/// What is measured next, of how many parts, is told before it is.
+using Tell = std::function<void(int part, int parts, const char* what)>;
+
+/// Everything in about so many seconds; best on a machine that does nothing else.
+inline Machine measured(double budget, const Tell& tell) {
+  Machine m;
+  tell(1, 5, "products of layers by size");
+  std::vector<Product> products;
+  for (const auto& [rows, features] : {std::pair{16, 16}, {16, 64}, {64, 64}, {64, 128}, {64, 256}, {128, 256}, {128, 512}, {256, 512}, {128, 1024}})
+    products.push_back(product_rate(rows, features, budget / 24));
+  const double peak = std::max_element(products.begin(), products.end(), [](auto& a, auto& b) { return a.per_second < b.per_second; })->per_second;
+  m.per_flop = each_of(peak);
+  for (std::size_t i = 0; i < products.size(); ++i) m.efficiency.points[i] = {products[i].flops, products[i].per_second / peak};
+  tell(2, 5, "memory");
+  m.per_memory_byte = each_of(memory_rate(budget / 8));
+  tell(3, 5, "messages between two threads");
+  constexpr std::int64_t large = 1 << 20, small = 16;
+  Pair pair{large};
+  const double first = pair.message(small, 400);
+  m.beta = std::max(0.0, (pair.message(large, 4) - first) / (4.0 * static_cast<double>(large - small)));
+  m.alpha = first;
+  const double sum = pair.all_reduce(small, 400);
+  m.per_collective = std::max(0.0, sum - 2 * m.alpha);
+  const double bytes = 4.0 * large;
+  m.gamma = std::max(0.0, (pair.all_reduce(large, 4) - sum - bytes * m.beta) / (bytes / 2));
+  m.overlaps = false;  // a collective of threads is done by those that wait for it
+  tell(4, 5, "calls");
+  m.per_call = seconds_a_call(budget / 8);
+  tell(5, 5, "layers without parameters");
+  return with_attention(m, budget / 8);
 }
 
 }  // namespace this_machine
