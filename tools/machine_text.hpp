@@ -41,7 +41,7 @@ inline std::string as_code(const Machine& m) {
     comma = next;
   }
   if (!m.overlaps) text += fmt::format("{}.overlaps = false", comma), comma = next;
-  for (const auto& [name, curve] : {std::pair{"efficiency", &m.efficiency}, {"attention", &m.attention}}) {
+  for (const auto& [name, curve] : {std::pair{"efficiency", &m.efficiency}, {"attention", &m.attention}, {"cached", &m.cached}}) {
     if (curve->count() == 0) continue;
     text += fmt::format("{}.{} = {{{{", comma, name);
     for (int i = 0; i < curve->count(); ++i)

@@ -63,12 +63,11 @@ inline Product product_rate(std::int64_t rows, std::int64_t features, double bud
   return {flops, 3 * flops / seconds};
 }
 
-/// Bytes read and written a second, of arrays that no cache holds.
-inline double memory_rate(double budget) {
-  constexpr std::size_t bytes = 64 << 20;
-  const std::vector<char> from(bytes, 1);
-  std::vector<char> to(bytes);
-  return 2.0 * bytes / seconds_of(budget, [&] { std::memcpy(to.data(), from.data(), bytes); });
+/// Bytes read and written a second, of two arrays that have so many together.
+inline double memory_rate(std::size_t bytes, double budget) {
+  const std::vector<char> from(bytes / 2, 1);
+  std::vector<char> to(bytes / 2);
+  return static_cast<double>(bytes) / seconds_of(budget, [&] { std::memcpy(to.data(), from.data(), bytes / 2); });
 }
 
 /// Two ranks on two threads, as CpuThreads has them.
@@ -168,7 +167,13 @@ inline Machine measured(double budget, const Tell& tell) {
   m.per_flop = each_of(peak);
   for (std::size_t i = 0; i < products.size(); ++i) m.efficiency.points[i] = {products[i].flops, products[i].per_second / peak};
   tell(2, 5, "memory");
-  m.per_memory_byte = each_of(memory_rate(budget / 8));
+  constexpr std::size_t beyond_caches = 128 << 20;
+  const double rate = memory_rate(beyond_caches, budget / 16);
+  m.per_memory_byte = each_of(rate);
+  int point = 0;
+  for (std::size_t bytes = 512 << 10; bytes < beyond_caches; bytes *= 4)
+    m.cached.points[point++] = {static_cast<double>(bytes), std::max(1.0, memory_rate(bytes, budget / 64) / rate)};
+  m.cached.points[point] = {static_cast<double>(beyond_caches), 1};
   tell(3, 5, "messages between two threads");
   constexpr std::int64_t large = 1 << 20, small = 16;
   Pair pair{large};

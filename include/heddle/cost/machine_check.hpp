@@ -102,6 +102,7 @@ constexpr void check_efficiency(Diagnosis& found, const Efficiency& curve) {
   check_figure(found, "memory", static_cast<double>(m.memory.value), true);
   check_efficiency(found, m.efficiency);
   check_efficiency(found, m.attention);
+  check_efficiency(found, m.cached);
   check_levels(found, m);
   for (const RankSpeed& s : m.speeds) {
     if (found.ok() && (s.first < 0 || s.last < s.first))

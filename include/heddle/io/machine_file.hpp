@@ -39,6 +39,7 @@ template <class M, class Visit> void each_figure(M& machine, Visit visit) {
   visit("overlaps", machine.overlaps);
   visit("efficiency", machine.efficiency.points);
   visit("attention", machine.attention.points);
+  visit("cached", machine.cached.points);
   visit("collectives", machine.collectives);
   visit("levels", machine.levels);
   visit("speeds", machine.speeds);
