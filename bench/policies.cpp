@@ -5,88 +5,45 @@
 // usage: policies [ROUNDS] [abcm]; prints markdown
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <thread>
 
-#include "workloads.hpp"
+#include "turns.hpp"
 
 using namespace bench;
 
 namespace {
 
-/// One plan under the clock, whatever its type.
-struct Runner {
-  std::string name;
-  Bytes memory, traffic;
-  std::vector<double> times = {};  // seconds a step, by round
-
-  Runner(std::string words, Bytes of_memory, Bytes of_traffic) : name(std::move(words)), memory(of_memory), traffic(of_traffic) {}
-  Runner(const Runner&) = delete;
-  Runner& operator=(const Runner&) = delete;
-  virtual ~Runner() = default;
-  virtual double seconds_per_step(int steps) = 0;
-  [[nodiscard]] double best() const { return *std::min_element(times.begin(), times.end()); }
-};
-
-template <class ThePlan> struct RunnerOf final : Runner {
-  explicit RunnerOf(const char* words) : Runner(words, peak_memory<ThePlan>(), heddle::traffic<ThePlan>().total()) {}
-  double seconds_per_step(int steps) override { return plan.seconds_per_step(steps); }
-  Stepping<ThePlan> plan;
-};
-
-using Runners = std::vector<std::unique_ptr<Runner>>;
-
-template <template <class> class Workload> Runners runners() {
-  Runners all;
-  all.push_back(std::make_unique<RunnerOf<Workload<Single>>>("Single"));
-  all.push_back(std::make_unique<RunnerOf<Workload<DataParallel<2>>>>("DataParallel<2>"));
-  all.push_back(std::make_unique<RunnerOf<Workload<TensorParallel<2>>>>("TensorParallel<2>"));
-  all.push_back(std::make_unique<RunnerOf<Workload<Sharded<2, OptimizerState>>>>("Sharded<2, OptimizerState>"));
-  all.push_back(std::make_unique<RunnerOf<Workload<TwoStages>>>("Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>"));
-  all.push_back(std::make_unique<RunnerOf<Workload<TwoStagesOfFour>>>("Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>"));
+template <template <class> class Workload> Contenders contenders() {
+  Contenders all;
+  all.push_back(std::make_unique<ContenderOf<Workload<Single>>>("Single"));
+  all.push_back(std::make_unique<ContenderOf<Workload<DataParallel<2>>>>("DataParallel<2>"));
+  all.push_back(std::make_unique<ContenderOf<Workload<TensorParallel<2>>>>("TensorParallel<2>"));
+  all.push_back(std::make_unique<ContenderOf<Workload<Sharded<2, OptimizerState>>>>("Sharded<2, OptimizerState>"));
+  all.push_back(std::make_unique<ContenderOf<Workload<TwoStages>>>("Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>"));
+  all.push_back(std::make_unique<ContenderOf<Workload<TwoStagesOfFour>>>("Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>"));
   if (std::thread::hardware_concurrency() >= 4)  // four devices on fewer cores tell nothing
-    all.push_back(std::make_unique<RunnerOf<Workload<Hybrid<TensorParallel<2>, DataParallel<2>>>>>("Hybrid<TensorParallel<2>, DataParallel<2>>"));
+    all.push_back(std::make_unique<ContenderOf<Workload<Hybrid<TensorParallel<2>, DataParallel<2>>>>>("Hybrid<TensorParallel<2>, DataParallel<2>>"));
   return all;
 }
 
-/// Steps of about 30 ms a turn; every turn of a round runs another plan, and each round begins with the next one.
-void measure(Runners& all, int rounds, Progress& progress) {
-  std::vector<int> steps;
-  for (auto& runner : all) steps.push_back(std::max(2, static_cast<int>(0.03 / runner->seconds_per_step(3))));
-  for (int round = 0; round < rounds; ++round) {
-    progress.round(round + 1, rounds);
-    for (std::size_t turn = 0; turn < all.size(); ++turn) {
-      const std::size_t i = (turn + static_cast<std::size_t>(round)) % all.size();
-      all[i]->times.push_back(all[i]->seconds_per_step(steps[i]));
-    }
-  }
-}
-
-std::string words(Bytes bytes) {
-  char text[32];
-  const double kib = static_cast<double>(bytes.value) / 1024;
-  std::snprintf(text, sizeof text, bytes.value == 0 ? "0" : kib < 1024 ? "%.1f KiB" : "%.2f MiB", kib < 1024 ? kib : kib / 1024);
-  return text;
-}
-
-void print(char workload, const Runners& all) {
-  const Runner& alone = *all.front();
+void print(char workload, const Contenders& all) {
+  const Contender& alone = *all.front();
   std::size_t fastest = 0;
   for (std::size_t i = 1; i < all.size(); ++i)
     if (median(all[i]->times) < median(all[fastest]->times)) fastest = i;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Runner& runner = *all[i];
+    const Contender& plan = *all[i];
     const char* const mark = i == fastest ? "**" : "";
-    std::printf("| %c | `%s` | %s%.2f%s (%.2f) | %s | %s |\n", workload, runner.name.c_str(), mark, median(alone.times) / median(runner.times), mark,
-                alone.best() / runner.best(), words(runner.memory).c_str(), words(runner.traffic).c_str());
+    std::printf("| %c | `%s` | %s%.2f%s (%.2f) | %s | %s |\n", workload, plan.name.c_str(), mark, median(alone.times) / median(plan.times), mark,
+                alone.best() / plan.best(), words(plan.memory).c_str(), words(plan.traffic).c_str());
   }
   std::fflush(stdout);
 }
 
 template <template <class> class Workload> void compare(char workload, int rounds, Progress& progress) {
   progress.stage(std::string{"workload "} + workload);
-  Runners all = runners<Workload>();
-  measure(all, rounds, progress);
+  Contenders all = contenders<Workload>();
+  take_turns(all, rounds, turns_of(0.03, all), false, [&](int round, int of) { progress.round(round, of); });
   progress.clear();
   print(workload, all);
 }

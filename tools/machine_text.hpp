@@ -41,11 +41,13 @@ inline std::string as_code(const Machine& m) {
     comma = next;
   }
   if (!m.overlaps) text += fmt::format("{}.overlaps = false", comma), comma = next;
-  if (const int points = m.efficiency.count(); points > 0) {
-    text += fmt::format("{}.efficiency = {{{{", comma);
-    for (int i = 0; i < points; ++i)
-      text += fmt::format("{}{{{:.3g}, {:.2f}}}", i == 0 ? "" : ", ", m.efficiency.points[i].flops, m.efficiency.points[i].share);
+  for (const auto& [name, curve] : {std::pair{"efficiency", &m.efficiency}, {"attention", &m.attention}, {"cached", &m.cached}}) {
+    if (curve->count() == 0) continue;
+    text += fmt::format("{}.{} = {{{{", comma, name);
+    for (int i = 0; i < curve->count(); ++i)
+      text += fmt::format("{}{{{:.3g}, {:.2f}}}", i == 0 ? "" : ", ", curve->points[i].flops, curve->points[i].share);
     text += "}}";
+    comma = next;
   }
   return text + "};\n";
 }

@@ -3,6 +3,7 @@
 #include <heddle/backend/cpu_threads.hpp>
 #include <heddle/run/profile.hpp>
 
+#include "models.hpp"
 #include "training.hpp"
 
 using namespace heddle;
@@ -10,12 +11,7 @@ using namespace heddle::extending;
 
 namespace {
 
-template <int In, int Out> using Convolution = Conv2d<In, Out, KernelSize<3>, Padding<1>>;
-struct Convnet
-    : Sequential<Input<1, 28, 28>, Named<"conv1", Convolution<1, 12>>, ReLU, Named<"conv2", Convolution<12, 16>>, ReLU, MaxPool2d<KernelSize<2>>,
-                 Named<"conv3", Convolution<16, 48>>, ReLU, MaxPool2d<KernelSize<2>>, Flatten, Named<"linear", Linear<48 * 7 * 7, 10>>> {};
-static_assert(parameters<Convnet> == 12 * 9 + 12 + 16 * 12 * 9 + 16 + 48 * 16 * 9 + 48 + 2352 * 10 + 10);
-
+using models::Convnet;
 template <class Policy> using ConvnetPlan = Plan<Convnet, CrossEntropy, Adam, Batch<batch_rows, KeepLast>, Policy, Grain<16>>;
 using OnOneDevice = ConvnetPlan<Single>;
 using InTwoStages = ConvnetPlan<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;

@@ -8,6 +8,7 @@
 #include <heddle/io/sequences.hpp>
 #include <heddle/report/curve_svg.hpp>
 
+#include "models.hpp"
 #include "training.hpp"
 
 using namespace heddle;
@@ -15,14 +16,8 @@ using namespace heddle::extending;
 
 namespace {
 
-constexpr int tokens = 256, length = 64, width = 64, rows = 32;
-
-struct Attention : Residual<LayerNorm<width>, Linear<width, 3 * width>, SelfAttention<Heads<4>, Causal>, Linear<width, width>> {};
-struct Feed : Residual<LayerNorm<width>, Linear<width, 4 * width>, GELU, Linear<4 * width, width>> {};
-struct Block : Sequential<Named<"attention", Attention>, Named<"feed", Feed>> {};
-struct Gpt : Sequential<Input<length>, Named<"wte", Embedding<tokens, width>>, Named<"wpe", LearnedPositions<length, width>>,
-                        Named<"blocks", Repeat<3, Block>>, Named<"norm", LayerNorm<width>>, Named<"head", Linear<width, tokens, NoBias>>> {};
-
+using models::Gpt, models::length, models::tokens;
+constexpr int rows = 32;
 template <class Policy> using GptPlan = Plan<Gpt, CrossEntropy, AdamW, Batch<rows, DropLast>, Policy, Grain<8>>;
 using OneDevice = GptPlan<Single>;
 using TwoParts = GptPlan<TensorParallel<2>>;

@@ -50,6 +50,7 @@ TEST_CASE("a share, a speed and a level are above 0, and lists are in order") {
   CHECK(check(Machine{.levels = {{-8, 1, 1}}}).code == Code{'M', 16});
   CHECK(check(Machine{.levels = {{0, 1, 1}}}).code == Code{'M', 16});
   CHECK(words(Machine{.efficiency = {{{4096, 0.5}, {1024, 0.2}}}}).find("at 1020 flops behind one at 4100") != std::string::npos);
+  CHECK(words(Machine{.attention = {{{4096, 0.5}, {1024, 0.2}}}}).find("at 1020 flops behind one at 4100") != std::string::npos);
   CHECK(check(Machine{.levels = {{8, 1, 1}, {64, 2, 2}}}).ok());
 }
 

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/cost/simulate.hpp"
+#include "heddle/heddle.hpp"
+
 using namespace heddle;
 
 TEST_CASE("a machine that names nothing has free links, so only work takes time") {
@@ -35,4 +38,14 @@ TEST_CASE("ranks that differ have a speed, and a later entry counts") {
 TEST_CASE("a rate is its reciprocal") {
   static_assert(each_of(4) == 0.25);
   CHECK(each_of(1e9) == doctest::Approx(1e-9));
+}
+
+TEST_CASE("what fits a cache is read faster, in a walk as well") {
+  constexpr Machine m{.per_flop = 0, .per_memory_byte = 2e-10, .cached = {{{1e6, 4}, {1e8, 1}}}};
+  static_assert(with_working_set(m, Bytes{1'000'000}).per_memory_byte == 5e-11 && with_working_set(m, 1_GB).per_memory_byte == 2e-10);
+  static_assert(with_working_set(Machine{.per_memory_byte = 3}, 1_GB).per_memory_byte == 3);
+  using P = Plan<Sequential<Linear<8, 8>, ReLU>, MeanSquaredError, SGD, Batch<8>, Single>;
+  Machine plain = m;
+  plain.cached = Efficiency{};
+  CHECK(simulate(P::training, m).step.value == doctest::Approx(simulate(P::training, plain).step.value / 4));
 }

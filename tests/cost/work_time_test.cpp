@@ -52,14 +52,43 @@ TEST_CASE("a table costs the rows that are looked up") {
   CHECK(parameter_bytes(table, 4000) == 1000 * 8 * 4);
 }
 
-TEST_CASE("a call takes as long as its operations or its memory, whichever is longer, and each call its overhead") {
+TEST_CASE("a call takes as long as it computes or as its memory, whichever is longer, and each call its overhead") {
   constexpr Machine m{.per_flop = 2, .per_memory_byte = 3, .per_call = 100};
-  static_assert(call_seconds(m, false, 30, 10) == 160 && call_seconds(m, false, 30, 30) == 190 && call_seconds(m, false, 0, 0) == 0);
+  static_assert(call_seconds(m, 60, 10) == 160 && call_seconds(m, 60, 30) == 190 && call_seconds(m, 0, 0) == 0);
   Machine slow = m;
   slow.efficiency.points[0] = {0, 0.25};
   slow.per_bfloat16_flop = 1;
-  CHECK(call_seconds(slow, false, 30, 10) == 100 + 240);
-  CHECK(call_seconds(slow, true, 30, 10) == 100 + 120);
+  CHECK(computing_seconds(slow, false, slow.efficiency, 30) == 240);
+  CHECK(computing_seconds(slow, true, slow.efficiency, 30) == 120);
+  CHECK(computing_seconds(slow, true, slow.efficiency, 0) == 0);
+}
+
+TEST_CASE("a backward of both gradients is two products, each as efficient as its own operations") {
+  struct Inner : Sequential<Linear<4, 3>, Linear<3, 3>> {};
+  using P = Plan<Inner, MeanSquaredError, SGD, Batch<8>, Single>;
+  const Entry& both = entry_of<P>(BodyOp::leaf_backward, 1);
+  const EntryProducts products = EntryProducts::of(P::training, both);
+  CHECK(products.second == P::training.graph->leaf(1).weight_flops);
+  CHECK(products.first == P::training.graph->leaf(1).input_flops());
+  Machine steep;
+  steep.efficiency = {{{100, 0.25}, {400, 1}}};
+  const auto alone = [&](std::int64_t flops) { return computing_seconds(steep, false, steep.efficiency, 8.0 * static_cast<double>(flops)); };
+  CHECK(entry_seconds(steep, P::training, both, 8) == alone(products.first) + alone(products.second));
+  CHECK(entry_seconds(steep, P::training, both, 8) > alone(products.first + products.second));
+}
+
+TEST_CASE("layers without parameters have an efficiency of their own where the machine has one") {
+  struct Attends : Sequential<Input<4, 4>, Linear<4, 12>, SelfAttention<Heads<2>>> {};
+  using P = Plan<Attends, MeanSquaredError, SGD, Batch<8>, Single>;
+  const auto seconds = [](const Machine& m, BodyOp what, int node) { return entry_seconds(m, P::training, entry_of<P>(what, node), 8); };
+  Machine m;
+  m.efficiency.points[0] = {0, 0.5};
+  Machine apart = m;
+  apart.attention.points[0] = {0, 0.25};
+  for (const BodyOp what : {BodyOp::leaf_forward, BodyOp::leaf_backward}) {
+    CHECK(seconds(apart, what, 1) == seconds(m, what, 1));
+    CHECK(seconds(apart, what, 2) == 2 * seconds(m, what, 2));
+  }
 }
 
 TEST_CASE("a micro-batch is as many calls as it has grains") {

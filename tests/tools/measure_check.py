@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 PROGRAM = sys.argv[1]
-PARTS = ["1 of 4, products of layers by size", "2 of 4, memory", "3 of 4, messages between two threads", "4 of 4, calls"]
+PARTS = ["1 of 5, products of layers by size", "2 of 5, memory", "3 of 5, messages between two threads", "4 of 5, calls",
+         "5 of 5, layers without parameters"]
 faults = []
 
 
@@ -58,6 +59,10 @@ with tempfile.TemporaryDirectory() as folder:
             other.write_text(wrong)
         ended = run("--read", str(other))
         check(name, ended.returncode == 1 and ended.stdout == "" and code in ended.stderr and len(ended.stderr.splitlines()) == 1, ended)
+    apart = saved.get("attention", [])
+    check("layers without parameters have two points", len(apart) == 2 and all(share > 0 for _, share in apart) and apart[0][0] < apart[1][0], ended)
+    cached = saved.get("cached", [])
+    check("memory is as fast as caches are, and once beyond them", len(cached) == 5 and cached[-1][1] == 1 and all(times >= 1 for _, times in cached), ended)
     ended = run("--seconds", "1", "--json", str(pathlib.Path(folder) / "none" / "machine.json"))
     check("a folder that is not there", ended.returncode == 1 and "[heddle.D20]" in ended.stderr.splitlines()[-1], ended)
 for arguments in (("--seconds", "0"), ("--seconds", "600"), ("--fast",)):

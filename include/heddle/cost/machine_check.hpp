@@ -70,6 +70,18 @@ constexpr void check_levels(Diagnosis& found, const Machine& m) {
   }
 }
 
+constexpr void check_efficiency(Diagnosis& found, const Efficiency& curve) {
+  for (const EfficiencyPoint& point : curve.points) {
+    check_figure(found, "an efficiency of", point.share, false);
+    check_figure(found, "an efficiency at flops", point.flops, true);
+  }
+  for (int i = 1; i < curve.count(); ++i)
+    if (found.ok() && curve.points[i].flops <= curve.points[i - 1].flops)
+      found = Diagnosis{Code{'M', 16}, "a Machine has an efficiency at "} << figure_of(curve.points[i].flops).view() << " flops behind one at "
+                                                                          << figure_of(curve.points[i - 1].flops).view()
+                                                                          << ". Fix: list the points from the fewest flops on.";
+}
+
 /// Whether figures of a machine can be.
 ///
 /// Errors  M16 a figure that is negative, infinite or no number; a speed, a share or a level that is 0; levels out of order
@@ -88,15 +100,9 @@ constexpr void check_levels(Diagnosis& found, const Machine& m) {
   check_figure(found, "acknowledgement", m.acknowledgement, true);
   check_figure(found, "devices", m.devices, true);
   check_figure(found, "memory", static_cast<double>(m.memory.value), true);
-  for (const EfficiencyPoint& point : m.efficiency.points) {
-    check_figure(found, "an efficiency of", point.share, false);
-    check_figure(found, "an efficiency at flops", point.flops, true);
-  }
-  for (int i = 1; i < m.efficiency.count(); ++i)
-    if (found.ok() && m.efficiency.points[i].flops <= m.efficiency.points[i - 1].flops)
-      found = Diagnosis{Code{'M', 16}, "a Machine has an efficiency at "} << figure_of(m.efficiency.points[i].flops).view() << " flops behind one at "
-                                                                          << figure_of(m.efficiency.points[i - 1].flops).view()
-                                                                          << ". Fix: list the points from the fewest flops on.";
+  check_efficiency(found, m.efficiency);
+  check_efficiency(found, m.attention);
+  check_efficiency(found, m.cached);
   check_levels(found, m);
   for (const RankSpeed& s : m.speeds) {
     if (found.ok() && (s.first < 0 || s.last < s.first))

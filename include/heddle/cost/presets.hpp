@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: cost. Machines that others have described: the tutorial's toy, nodes of H100, H200 and B200.
 // Sees: cost/machine.  Does not see: plans, processes, threads.
-// In: datasheets and published constants.  Out: toy_machine, h100_nodes, h200_nodes, b200_nodes.
+// In: datasheets and published constants.  Out: toy_machine, h100_nodes, h200_nodes, b200_nodes, measured_b200_nodes.
 #pragma once
 
 #include "heddle/cost/machine.hpp"
@@ -76,8 +76,41 @@ namespace heddle::cost_room {
   return b200;
 }
 
+/// B200 as kernels and links were measured one by one, not as whole steps were: products reach 0.59 of the peak where they are small and 0.48 where
+/// they are large, attention 0.16 to 0.50 by the operations that a causal mask leaves; 5.72 TB/s of memory; collectives in a node 650 GB/s and 33
+/// microseconds each, whatever their ranks.
+///
+/// Source  sources.md#b200, sources.md#simumax
+/// Tested  oracle/b200_steps_test
+[[nodiscard]] constexpr Machine measured_b200_nodes() {
+  Machine b200 = b200_nodes();
+  b200.efficiency = {{{0x1p36, 0.590},
+                      {0x1p37, 0.581},
+                      {0x1p38, 0.506},
+                      {0x1p39, 0.506},
+                      {0x1p40, 0.484},
+                      {0x1p41, 0.483},
+                      {0x1p42, 0.480},
+                      {0x1p43, 0.481},
+                      {0x1p44, 0.485}}};
+  b200.attention = {{{3.4e10, 0.155},
+                     {6.9e10, 0.289},
+                     {8.6e10, 0.329},
+                     {1.37e11, 0.366},
+                     {1.72e11, 0.378},
+                     {2.75e11, 0.436},
+                     {3.44e11, 0.398},
+                     {5.5e11, 0.498},
+                     {6.87e11, 0.365},
+                     {1.37e12, 0.416}}};
+  b200.per_memory_byte = each_of(5.72e12);
+  b200.per_collective = 33e-6;
+  b200.levels[0] = {8, 0, each_of(650e9)};
+  return b200;
+}
+
 }  // namespace heddle::cost_room
 
 namespace heddle::extending {
-using cost_room::b200_nodes, cost_room::h100_nodes, cost_room::h200_nodes, cost_room::toy_machine;
+using cost_room::b200_nodes, cost_room::h100_nodes, cost_room::h200_nodes, cost_room::measured_b200_nodes, cost_room::toy_machine;
 }  // namespace heddle::extending

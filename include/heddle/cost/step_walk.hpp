@@ -19,8 +19,9 @@ namespace heddle::cost_room {
 template <class Events> class StepWalk {
  public:
   constexpr StepWalk(const Program& p, const Machine& m, bool by_rank, Events& events)
-      : p_(p), m_(m), events_(events), devices_(p, by_rank), prices_(p, m, by_rank), meetings_(p, m, devices_, prices_, events), line_(count()),
-        entry_(count(), -1), joined_(count(), false), speed_(count(), 1), variant_(count()) {
+      : p_(p), m_(with_working_set(m, largest_arena(p))), events_(events), devices_(p, by_rank), prices_(p, m_, by_rank),
+        meetings_(p, m_, devices_, prices_, events), line_(count()), entry_(count(), -1), joined_(count(), false), speed_(count(), 1),
+        variant_(count()) {
     for (int d = 0; d < count(); ++d) {
       line_[d] = p.lists[devices_.role(d)].begin;
       if (!by_rank) continue;
@@ -60,6 +61,12 @@ template <class Events> class StepWalk {
   }
 
  private:
+  [[nodiscard]] static constexpr Bytes largest_arena(const Program& p) {
+    Bytes most;
+    for (int r = 0; r < p.roles; ++r)
+      if (p.arenas[r].total > most.value) most = Bytes{p.arenas[r].total};
+    return most;
+  }
   /// Until the device must wait for another; false if it could do nothing.
   constexpr bool go_on(int d) {
     const int line = line_[d], entry = entry_[d];
@@ -135,7 +142,7 @@ template <class Events> class StepWalk {
   }
 
   const Program& p_;
-  const Machine& m_;
+  Machine m_;  // as fast as memory is for what a device has
   Events& events_;
   WalkedDevices devices_;
   PriceList prices_;

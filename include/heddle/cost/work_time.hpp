@@ -74,31 +74,54 @@ namespace heddle::cost_room {
   return 0;
 }
 
-/// One call of a kernel: as long as its operations take at the share of the peak that so many reach, or as its memory takes, whichever is longer.
-/// 2e9 operations at 1e-12 s and a share of 0.5 take 4 ms, if their bytes take less.
+/// Seconds of so many operations at the share of the peak that one call of them reaches: 2e9 operations at 1e-12 s and a share of 0.5 take 4 ms.
 ///
 /// Source  sources.md#roofline
-[[nodiscard]] constexpr double call_seconds(const Machine& m, bool in_bfloat16, double flops, double bytes) {
+[[nodiscard]] constexpr double computing_seconds(const Machine& m, bool in_bfloat16, const Efficiency& curve, double flops) {
   const double per_flop = in_bfloat16 && m.per_bfloat16_flop > 0 ? m.per_bfloat16_flop : m.per_flop;
-  const double computing = flops > 0 ? flops * per_flop / m.efficiency.share(flops) : 0;
-  const double moving = bytes * m.per_memory_byte;
-  return (flops > 0 || bytes > 0 ? m.per_call : 0) + (computing > moving ? computing : moving);
+  return flops > 0 ? flops * per_flop / curve.share(flops) : 0;
 }
+
+/// One call of a kernel: as long as it computes or as its memory takes, whichever is longer.
+///
+/// Source  sources.md#roofline
+[[nodiscard]] constexpr double call_seconds(const Machine& m, double computing, double bytes) {
+  const double moving = bytes * m.per_memory_byte;
+  return (computing > 0 || bytes > 0 ? m.per_call : 0) + (computing > moving ? computing : moving);
+}
+
+/// Operations of an entry for one row, product by product: a backward that makes both gradients is two, each as efficient as its own operations.
+/// Linear<4, 3> makes the gradient of its input of 24 and that of its weight of 24.
+struct EntryProducts {
+  std::int64_t first = 0;
+  std::int64_t second = 0;
+
+  [[nodiscard]] static constexpr EntryProducts of(const Program& p, const Entry& entry) {
+    const std::int64_t all = flops_of(p, entry);
+    if (all == 0 || entry.what != BodyOp::leaf_backward) return {all, 0};
+    const std::int64_t weight = p.graph->leaf(entry.node).weight_flops;
+    return {all - weight, weight};
+  }
+};
 
 /// An entry of a body for so many rows of a micro-batch: a call for each grain.
 ///
 /// Tested  cost/work_time_test
 [[nodiscard]] constexpr double entry_seconds(const Machine& m, const Program& p, const Entry& entry, std::int64_t rows) {
-  const std::int64_t flops = flops_of(p, entry);
+  const EntryProducts flops = EntryProducts::of(p, entry);
+  const bool works = flops.first + flops.second > 0;
   const bool in_bfloat16 = p.graph->values == ElementType::bfloat16;
   const bool counts_bytes = m.per_memory_byte > 0 || m.per_call > 0;
-  if (flops == 0 && !counts_bytes) return 0;
-  const std::int64_t grain = p.batch.grain_rows;
-  const auto call = [&](std::int64_t of) {
-    return of == 0 ? 0
-                   : call_seconds(m, in_bfloat16, static_cast<double>(flops) * static_cast<double>(of),
-                                  counts_bytes ? static_cast<double>(moved_bytes(p, entry, of)) : 0);
+  if (!works && !counts_bytes) return 0;
+  const Efficiency& curve = works && m.attention.count() > 0 && p.graph->leaf(entry.node).parameter_count == 0 ? m.attention : m.efficiency;
+  const auto call = [&](std::int64_t of) -> double {
+    if (of == 0) return 0;
+    const auto times = static_cast<double>(of);
+    const double computing = computing_seconds(m, in_bfloat16, curve, times * static_cast<double>(flops.first)) +
+                             computing_seconds(m, in_bfloat16, curve, times * static_cast<double>(flops.second));
+    return call_seconds(m, computing, counts_bytes ? static_cast<double>(moved_bytes(p, entry, of)) : 0);
   };
+  const std::int64_t grain = p.batch.grain_rows;
   const std::int64_t whole = rows / grain;
   return static_cast<double>(whole) * call(grain) + call(rows % grain);
 }
@@ -133,7 +156,7 @@ namespace heddle::cost_room {
 /// Tested  cost/work_time_test
 [[nodiscard]] constexpr double line_seconds(const Machine& m, const Program& p, int role, const Instruction& line) {
   if (m.per_memory_byte == 0 && m.per_call == 0) return 0;
-  return call_seconds(m, false, 0, static_cast<double>(line_bytes_moved(p, role, line)));
+  return call_seconds(m, 0, static_cast<double>(line_bytes_moved(p, role, line)));
 }
 
 }  // namespace heddle::cost_room

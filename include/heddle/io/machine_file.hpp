@@ -38,6 +38,8 @@ template <class M, class Visit> void each_figure(M& machine, Visit visit) {
   visit("acknowledgement", machine.acknowledgement);
   visit("overlaps", machine.overlaps);
   visit("efficiency", machine.efficiency.points);
+  visit("attention", machine.attention.points);
+  visit("cached", machine.cached.points);
   visit("collectives", machine.collectives);
   visit("levels", machine.levels);
   visit("speeds", machine.speeds);
