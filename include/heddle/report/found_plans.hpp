@@ -4,7 +4,6 @@
 // In: a SearchedModel, Wishes, a SearchResult.  Out: text.
 #pragma once
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "heddle/core/grouped_digits.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/cost/search/search.hpp"
+#include "heddle/report/fixed_point.hpp"
 #include "heddle/report/table.hpp"
 
 namespace heddle::report_room {
@@ -22,28 +22,15 @@ namespace heddle::report_room {
   double x = seconds.value;
   int unit = 0;
   for (; x > 0 && x < 0.9995 && unit < 3; ++unit) x *= 1000;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f %s", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[unit]);
-  return text;
+  return fixed_point(x, x < 9.995 ? 2 : x < 99.95 ? 1 : 0) + " " + units[unit];
 }
-[[nodiscard]] inline std::string gigabytes_words(Bytes bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f GB", static_cast<double>(bytes.value) / 1e9);
-  return text;
-}
-[[nodiscard]] inline std::string percent_words(double share) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
-}
+[[nodiscard]] inline std::string gigabytes_words(Bytes bytes) { return fixed_point(static_cast<double>(bytes.value) / 1e9, 2) + " GB"; }
 
 /// Why the first of two plans is faster: what their devices compute, or how long they wait, whichever differs more.
 ///
 /// Tested  report/found_plans_test
 [[nodiscard]] inline std::string reason_words(const FoundPlan& first, const FoundPlan& second) {
-  char times[16];
-  std::snprintf(times, sizeof times, "%.2f", second.step.value / first.step.value);
-  std::string text = policy_text(second.choice) + " takes " + times + " times as long: ";
+  std::string text = policy_text(second.choice) + " takes " + fixed_point(second.step.value / first.step.value, 2) + " times as long: ";
   const auto waits = [](const FoundPlan& plan) { return Seconds{plan.step.value - plan.computing.value}; };
   if (second.computing.value - first.computing.value > waits(second).value - waits(first).value)
     return text + "its devices compute for " + seconds_words(second.computing) + " on average, those of the best for " +
