@@ -91,28 +91,6 @@ template <class T> struct TurnPacks {
     store_pack(to + i, turned);
   }
 };
-/// to = 1 + from + from, where arrays may begin anywhere.
-template <int each> struct TwiceAndOne {
-  static constexpr const char* name = "TwiceAndOne";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* from, float* to) const {
-    const std::int64_t i = first_of_thread<each>(b);
-    if (i >= n) return;
-    FloatsOfThread<each> x;
-    FloatsOfThread<each> sum;
-    x.load(from + i, n - i);
-    sum.fill(1);
-    sum.add(x);
-    sum.add(x);
-    sum.store(to + i, n - i);
-  }
-};
-template <int each> Numbers twice_and_one(const OneCard& card, const CardMemory<float>& from, std::int64_t n, int shift) {
-  const auto to = card.up(40, -1.0F);
-  launch<TwiceAndOne<each>>(card.stream(), extents_of(n, each, 32), n, static_cast<const float*>(from.get() + shift), to.get() + shift);
-  return card.down(to, 40);
-}
-
 /// sums (16, 8) of each warp = 1 + left (16, depth) right (8, depth)^T, each lane with its words; and what lane 31 - l of the warp has, of lane l.
 template <class Factor> struct MultiplyInWarps {
   static constexpr const char* name = "MultiplyInWarps";
@@ -192,21 +170,6 @@ TEST_CASE_TEMPLATE("16 bytes are one load and one store, of whatever type", T, f
   const auto to = OneCard::unset<T>(numbers.size());
   launch<TurnPacks<T>>(card.stream(), extents_of(n, Pack<T>::count), n, static_cast<const T*>(from.get()), to.get());
   CHECK(card.down(to, numbers.size()) == turned);
-}
-
-TEST_CASE("the floats of a thread are taken and written one by one where they are no whole pack, and nothing beside them") {
-  const Card emulated;
-  const OneCard card;
-  Numbers numbers(40);
-  std::iota(numbers.begin(), numbers.end(), 1.0F);
-  const auto from = card.up(numbers);
-  for (int shift = 0; shift < 5; ++shift)
-    for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 33}) {
-      Numbers wanted(40, -1.0F);
-      for (std::size_t i = static_cast<std::size_t>(shift); i < static_cast<std::size_t>(shift + n); ++i) wanted[i] = 1 + 2 * numbers[i];
-      CHECK(twice_and_one<4>(card, from, n, shift) == wanted);
-      CHECK(twice_and_one<1>(card, from, n, shift) == wanted);
-    }
 }
 
 TEST_CASE_TEMPLATE("a warp multiplies 16 rows by 8 columns, of factors that are rounded and sums that are not", Factor, TensorFloat, BFloat16Pair) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. What a kernel sees of a card: one thread of one block. nvcc takes the card's own block, every other compiler one of an executor.
 // Sees: nothing of Heddle but core/bfloat16 and core/host_device.  Does not see: tensors, layers, streams.
-// In: a compiler.  Out: BlockOfThreads, TensorFloat, BFloat16Pair, Pack, FloatsOfThread, first_of_thread, warp_fold, block_fold.
+// In: a compiler.  Out: BlockOfThreads, TensorFloat, BFloat16Pair, Pack, first_of_thread, warp_fold, block_fold.
 #pragma once
 
 #include <concepts>
@@ -205,43 +205,6 @@ template <class T> HEDDLE_DEVICE inline void store_pack(T* p, const Pack<T>& pac
 template <int each, BlockOfThreads B> [[nodiscard]] HEDDLE_DEVICE std::int64_t first_of_thread(const B& b) {
   return (std::int64_t{b.index()} * b.threads() + b.thread()) * each;
 }
-
-/// The floats of one thread, 4 or 1. Four whose place is a multiple of 16 bytes are one load or store of the card.
-/// Of 5 floats the second thread of four each takes one; its others repeat that one, so that every element has the same code.
-template <int each> struct FloatsOfThread {
-  static_assert(each == 1 || each == Pack<float>::count);
-  float values[each];
-
-  HEDDLE_DEVICE void load(const float* from, std::int64_t count = each) {
-    if (as_pack(from, count)) {
-      const Pack<float> pack = load_pack(from);
-      for (int k = 0; k < each; ++k) values[k] = pack.values[k];
-    } else {
-      for (int k = 0; k < each; ++k) values[k] = from[k < count ? k : 0];
-    }
-  }
-  HEDDLE_DEVICE void store(float* to, std::int64_t count = each) const {
-    if (as_pack(to, count)) {
-      Pack<float> pack;
-      for (int k = 0; k < each; ++k) pack.values[k] = values[k];
-      store_pack(to, pack);
-    } else {
-      for (int k = 0; k < each; ++k)
-        if (k < count) to[k] = values[k];
-    }
-  }
-  HEDDLE_DEVICE void fill(float with) {
-    for (float& value : values) value = with;
-  }
-  HEDDLE_DEVICE void add(const FloatsOfThread& other) {
-    for (int k = 0; k < each; ++k) values[k] += other.values[k];
-  }
-
- private:
-  HEDDLE_DEVICE static bool as_pack(const float* at, std::int64_t count) {
-    return each > 1 && count >= each && reinterpret_cast<std::uintptr_t>(at) % sizeof(Pack<float>) == 0;
-  }
-};
 
 /// How two numbers of a block become one: 2 and 3 become 5.
 struct Sum {
