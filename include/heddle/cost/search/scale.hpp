@@ -12,6 +12,7 @@
 #include "heddle/cost/machine.hpp"
 #include "heddle/cost/search/searched_model.hpp"
 #include "heddle/cost/simulate.hpp"
+#include "heddle/cost/work_time.hpp"
 #include "heddle/plan/lowered.hpp"
 
 namespace heddle::cost_room {
@@ -19,7 +20,8 @@ namespace heddle::cost_room {
 /// The whole model on the ranks of axis tensor alone, with one micro-batch. A model of 40,000 float32 parameters under Adam has 160,000 bytes of
 /// parameters, as many of gradients and 320,000 of states.
 struct Scale {
-  double seconds = 0;
+  double seconds = 0;                                      ///< of the passes of a micro-batch: without what a step does once, such as its update
+  double once = 0;                                         ///< seconds of that
   std::int64_t parameters = 0, gradients = 0, states = 0;  ///< [bytes]
   std::int64_t values = 0;                                 ///< kept for the backward  [bytes]
   Diagnosis fault;
@@ -30,23 +32,29 @@ struct Scale {
     const auto of = [&](std::int64_t bytes, bool is_sliced) { return bytes / c.stages / (is_sliced ? c.shard : 1); };
     return of(parameters, sliced.parameters) + of(gradients, sliced.gradients) + of(states, sliced.states) + values / c.stages;
   }
-  /// No plan of the choice takes fewer seconds. The slowest stage has at least an even part of the work of each micro-batch. The last stage begins
-  /// when the first micro-batch has passed those before it, and after its last backward that micro-batch passes them again: without gradients of
-  /// parameters that is at least `passing` of their work. A last stage with less work leaves more to the others: the bound is where both are equal.
+  /// No plan of the choice takes fewer seconds. The slowest stage has at least an even part of the passes of each micro-batch. The last stage begins
+  /// when the first micro-batch has passed those before it, and after its last backward that micro-batch passes them again. A last stage with less
+  /// work leaves more to the others: the bound is where both are equal.
   [[nodiscard]] double least_seconds(const PlanChoice& c) const {
     if (c.stages == 1) return seconds * c.rounds;
-    const double all = c.micro_batches, others = c.stages - 1.0, fill = passing / chunks_a_device(c.order);
+    const double all = c.micro_batches, others = c.stages - 1.0, fill = passing(c.order);
     const double last = std::max(0.0, (all / others - fill) / (all - fill + all / others));  // share of the work
     return seconds * all * (1 - last) / others;
   }
-  /// What it may take: even stages that wait as their order says. Plans are tried in this order.
+  /// What it may take: even stages that wait as their order says, and then step. Plans are tried in this order.
   [[nodiscard]] double likely_seconds(const PlanChoice& c) const {
     const double idle = (c.stages - 1.0) / (c.order == SearchedOrder::zero_bubble_h1 ? 3 : chunks_a_device(c.order));
-    return std::max(least_seconds(c), seconds * c.rounds * (c.micro_batches + idle) / c.stages);
+    const double passes = seconds * c.rounds * (c.micro_batches + idle) / c.stages;
+    return std::max(least_seconds(c), passes + once / c.stages / c.shard);  // axis shard slices what is stepped
   }
 
  private:
-  static constexpr double passing = 0.6;  // of products it is 2/3, of attention more, and more where layers run again
+  /// Share of the passes of the other stages for which the last one waits at the least. Under 1F1B it waits for all of both; of several chunks on a
+  /// device for the first of each; where the backward is split not for gradients of parameters.
+  [[nodiscard]] static constexpr double passing(SearchedOrder order) {
+    if (order == SearchedOrder::zero_bubble_h1) return 0.5;
+    return chunks_a_device(order) > 1 ? 0.6 / chunks_a_device(order) : 0.95;
+  }
 };
 
 /// Scales that were made, by what they depend on: of 2 sizes of axis tensor with and without recomputation, for one number of rows, there are 4.
@@ -54,7 +62,7 @@ struct Scale {
 /// Tested  cost/search/scale_test
 class Scales {
  public:
-  Scales(const SearchedModel& model, const Machine& machine, int batch) : model_(model), machine_(machine), batch_(batch) {}
+  Scales(const SearchedModel& model, const Machine& machine, int batch) : model_(model), machine_(at_best(machine)), batch_(batch) {}
 
   [[nodiscard]] const Scale& of(const PlanChoice& c) {
     const int rows = batch_ / c.batch_ranks() / c.rounds / c.micro_batches;
@@ -81,12 +89,33 @@ class Scales {
     out.gradients = arena.bytes(RegionKind::gradients, RegionKind::states);
     out.states = arena.bytes(RegionKind::states, RegionKind::losses);
     out.values = arena[RegionKind::pools].bytes();
-    out.seconds = simulate(plan.training(), machine_).step.value;
+    out.once = closing_seconds(plan.training());
+    out.seconds = simulate(plan.training(), machine_).step.value - out.once;
     return out;
+  }
+  /// Of the lines behind all passes: on the ranks of axis tensor alone they move nothing.
+  [[nodiscard]] double closing_seconds(const Program& p) const {
+    double sum = 0;
+    for (int i = p.lists[0].begin; i < p.lists[0].end; ++i)
+      if (!computes(p.instructions[i].op)) sum += line_seconds(machine_, p, 0, p.instructions[i]);
+    return sum;
+  }
+  /// The machine as the fastest of its devices, and as a part of a model in its caches, sees it: no part of a plan takes less.
+  [[nodiscard]] static Machine at_best(Machine machine) {
+    double speed = 1, cached = 1;
+    for (const RankSpeed& s : machine.speeds) speed = std::max(speed, s.speed);
+    for (int i = 0; i < machine.cached.count(); ++i) cached = std::max(cached, machine.cached.points[i].share);
+    for (RankSpeed& s : machine.speeds) s = RankSpeed{};
+    machine.cached = Efficiency{};
+    machine.per_memory_byte /= cached * speed;
+    machine.per_flop /= speed;
+    machine.per_bfloat16_flop /= speed;
+    machine.per_call /= speed;
+    return machine;
   }
 
   const SearchedModel& model_;
-  const Machine& machine_;
+  Machine machine_;
   int batch_;
   std::map<Key, Scale> all_;
 };
