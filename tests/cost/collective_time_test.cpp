@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "heddle/cost/presets.hpp"
 
 using namespace heddle;
@@ -49,6 +52,34 @@ TEST_CASE("by pairs the distance says the level of each exchange") {
   machine.collectives = CollectiveAlgorithm::halving_doubling;
   CHECK(collective_cost(machine, spread, CollectiveKind::all_reduce, 160).seconds == 2 * (10 + 80 * 4 + 3 * 1 + (40 + 20 + 10) * 2));
   CHECK(collective_cost(machine, spread, CollectiveKind::all_reduce, 160).bytes[1] == 160);
+}
+
+TEST_CASE("ranks beyond a power of two leave pairs that lie further apart than their numbers, and none of their bytes count twice") {
+  Machine machine{.alpha = 10, .beta = 1, .collectives = CollectiveAlgorithm::recursive_doubling, .levels = {{4, 0, 0}}};
+  const auto twelve = [](const Machine& m) { return levels_of(m, Mesh{{axis::data}, {12}, 1}, axis::data); };
+  // Left are 1, 3, 5, 7 and 8 to 11: of distance 2 the pair 1 and 5 crosses nodes, of distance 4 all do.
+  CHECK(collective_cost(machine, twelve(machine), CollectiveKind::all_reduce, 1000).seconds == 2 * 1010);
+  machine.levels[0].ranks = 6;  // 5 and 7, 3 and 7, 1 and 8
+  CHECK(collective_cost(machine, twelve(machine), CollectiveKind::all_reduce, 1000).seconds == 3 * 1010);
+  const Machine flat{.beta = 1, .collectives = CollectiveAlgorithm::recursive_doubling};
+  for (const auto& [ranks, all] : {std::pair{3, 4000.0}, {5, 10'000.0}, {8, 24'000.0}})
+    CHECK(ranks * collective_cost(flat, levels_of(flat, Mesh{{axis::data}, {ranks}, 1}, axis::data), CollectiveKind::all_reduce, 1000).sent() ==
+          doctest::Approx(all));
+}
+
+TEST_CASE("no level has fewer than no bytes, whatever its blocks are, and all levels together have those of a ring") {
+  for (const int inner : {1, 2, 3, 4, 6})
+    for (const int outer : {1, 2, 3, 4, 6})
+      for (const Axis a : {Axis::data, Axis::shard})
+        for (const CollectiveAlgorithm by :
+             {CollectiveAlgorithm::ring, CollectiveAlgorithm::recursive_doubling, CollectiveAlgorithm::halving_doubling,
+              CollectiveAlgorithm::hierarchical, CollectiveAlgorithm::fastest}) {
+          const Machine machine{.alpha = 1, .beta = 1, .collectives = by, .levels = {{2, 0.1, 0.1}, {6, 0.2, 0.2}}};
+          const GroupLevels spread = levels_of(machine, Mesh{{axis::shard, axis::data}, {inner, outer}, 2}, a);
+          const CollectiveCost cost = collective_cost(machine, spread, CollectiveKind::all_reduce, 720);
+          for (const double bytes : cost.bytes) CHECK(bytes >= 0);
+          if (by == CollectiveAlgorithm::ring) CHECK(cost.sent() == doctest::Approx(2.0 * (spread.members - 1) / spread.members * 720));
+        }
 }
 
 TEST_CASE("hierarchical sends an eighth between nodes, and the fastest is never slower than any") {

@@ -29,8 +29,8 @@ TEST_CASE("a figure has three digits") {
 
 TEST_CASE("what is free is sound, what is negative, infinite or no number is not") {
   static_assert(check(Machine{}).ok() && check(Machine{0, 0, 0}).ok());
-  CHECK(words(Machine{.beta = -1e-9}) == "[heddle.M16] a Machine has beta -1e-9. Fix: give it a finite number from 0 on; 0 takes no time.");
-  CHECK(words(Machine{.alpha = each_of(0)}) == "[heddle.M16] a Machine has alpha infinite. Fix: give it a finite number from 0 on; 0 takes no time.");
+  CHECK(words(Machine{.beta = -1e-9}) == "[heddle.M16] a Machine has beta -1e-9. Fix: give it a number from 0 to 1e9; 0 takes no time.");
+  CHECK(words(Machine{.alpha = each_of(0)}) == "[heddle.M16] a Machine has alpha infinite. Fix: give it a number from 0 to 1e9; 0 takes no time.");
   CHECK(words(Machine{.per_flop = std::numeric_limits<double>::quiet_NaN()}).find("per_flop no number") != std::string::npos);
   for (const Machine& machine :
        {Machine{.per_bfloat16_flop = -1}, Machine{.per_memory_byte = -1}, Machine{.per_call = -1}, Machine{.per_message = -1},
@@ -39,9 +39,21 @@ TEST_CASE("what is free is sound, what is negative, infinite or no number is not
     CHECK(check(machine).code == Code{'M', 16});
 }
 
+TEST_CASE("what would make a step no number is refused, and so is what nobody reads") {
+  CHECK(words(Machine{.alpha = 1.7e308}) == "[heddle.M16] a Machine has alpha 1.7e308. Fix: give it a number from 0 to 1e9; 0 takes no time.");
+  CHECK(words(Machine{.efficiency = {{{1e6, 5e-324}}}}).find("[heddle.M16] a Machine has an efficiency of ") == 0);
+  const std::string behind = " behind an empty entry, which ends the list. Fix: leave no entry empty before it.";
+  CHECK(words(Machine{.efficiency = {{{0, 1}, {1e9, 0.4}}}}) == "[heddle.M16] a Machine has an efficiency" + behind);
+  CHECK(words(Machine{.efficiency = {{{1e6, 0.4}, {0, 1}, {1e9, 0.8}}}}) == "[heddle.M16] a Machine has an efficiency" + behind);
+  Machine gap;
+  gap.levels[1] = {8, 1e-6, 1e-9};
+  CHECK(words(gap) == "[heddle.M16] a Machine has a level" + behind);
+  CHECK(words(Machine{.efficiency = {{{0, 0.4}, {1e9, 0.8}}}, .memory = 80_GB}) == "");
+}
+
 TEST_CASE("a share, a speed and a level are above 0, and lists are in order") {
-  CHECK(words(Machine{.efficiency = {{{1e6, 0}}}}) == "[heddle.M16] a Machine has an efficiency of 0. Fix: give it a finite number above 0.");
-  CHECK(words(with_speed(Machine{}, 2, 2, 0)) == "[heddle.M16] a Machine has a speed of 0. Fix: give it a finite number above 0.");
+  CHECK(words(Machine{.efficiency = {{{1e6, 0}}}}) == "[heddle.M16] a Machine has an efficiency of 0. Fix: give it a number from 1e-9 to 1e9.");
+  CHECK(words(with_speed(Machine{}, 2, 2, 0)) == "[heddle.M16] a Machine has a speed of 0. Fix: give it a number from 1e-9 to 1e9.");
   CHECK(words(Machine{.speeds = {{3, 1, 0.5}}}) ==
         "[heddle.M16] a Machine has a speed for ranks 3 to 1. Fix: name ranks from 0 on, in at most 16 entries.");
   CHECK(

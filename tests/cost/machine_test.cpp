@@ -49,3 +49,10 @@ TEST_CASE("what fits a cache is read faster, in a walk as well") {
   plain.cached = Efficiency{};
   CHECK(simulate(P::training, m).step.value == doctest::Approx(simulate(P::training, plain).step.value / 4));
 }
+
+TEST_CASE("a later entry counts for its ranks, also one that makes rank 0 as fast as the machine says") {
+  const Machine slow = with_speed(Machine{}, 0, 7, 0.5);
+  CHECK(slow.speed(0) == 0.5);
+  CHECK(with_speed(slow, 0, 0, 1).speed(0) == 1);
+  CHECK(with_speed(slow, 0, 0, 1).speed(1) == 0.5);
+}

@@ -25,6 +25,18 @@ struct GroupLevels {
     return level;
   }
   [[nodiscard]] constexpr int outermost() const { return level_at(members - 1); }
+  /// The innermost level that holds two members, counted along the group.
+  [[nodiscard]] constexpr int level_of(int a, int b) const {
+    int level = 0;
+    while (level < levels && a / within[level] != b / within[level]) ++level;
+    return level;
+  }
+  /// Blocks of powers of two, and so many members: members whose numbers differ in one bit lie as far apart as the bit says.
+  [[nodiscard]] constexpr bool doubles_evenly() const {
+    for (int l = 0; l <= levels; ++l)
+      if ((within[l] & (within[l] - 1)) != 0) return false;
+    return true;
+  }
 };
 
 /// Where the groups along an axis lie: the stride of the axis in the mesh says which levels they cross. A group that is not cut evenly by the blocks
@@ -39,7 +51,9 @@ struct GroupLevels {
     const int group = stride * n;
     const bool inside = ranks <= block || block % group == 0;
     const bool even = block % stride == 0 && group % block == 0;
-    spread.within[l] = inside ? n : even ? block / stride : 1;
+    const int below = l > 0 ? spread.within[l - 1] : 1;
+    const int here = inside ? n : even ? block / stride : 1;
+    spread.within[l] = here > below ? here : below;
   }
   spread.within[spread.levels] = n;
   return spread;
@@ -85,7 +99,7 @@ class CollectiveClock {
     if (kind != CollectiveKind::all_reduce) return halving_doubling(kind, bytes);
     CollectiveCost cost;
     const int power = fold(cost, bytes);
-    for (int distance = 1; distance < power; distance *= 2) exchange(cost, distance, bytes, bytes);
+    for (int distance = 1; distance < power; distance *= 2) exchange(cost, distance, power, bytes, bytes);
     return cost;
   }
   /// lg p exchanges of a half, a quarter, ... and back. A reduce-scatter or an all-gather of other numbers than powers of two is a ring.
@@ -97,8 +111,8 @@ class CollectiveClock {
     fold(cost, bytes);
     for (int distance = power / 2; distance >= 1; distance /= 2) {
       const double part = bytes * distance / power;
-      if (kind != CollectiveKind::all_gather) exchange(cost, distance, part, part);
-      if (kind != CollectiveKind::reduce_scatter) exchange(cost, distance, part, 0);
+      if (kind != CollectiveKind::all_gather) exchange(cost, distance, power, part, part);
+      if (kind != CollectiveKind::reduce_scatter) exchange(cost, distance, power, part, 0);
     }
     return cost;
   }
@@ -125,19 +139,36 @@ class CollectiveClock {
     return link.alpha + m_.acknowledgement + bytes * link.beta;
   }
   [[nodiscard]] constexpr double added(CollectiveKind kind, double bytes) const { return kind == CollectiveKind::all_gather ? 0 : bytes * m_.gamma; }
-  constexpr void exchange(CollectiveCost& cost, int distance, double bytes, double sum) const {
-    const int level = s_.level_at(distance);
-    cost.seconds += message(level, bytes) + sum * m_.gamma;
-    cost.bytes[level] += bytes;
+  /// Pairs of those that a fold has left exchange so many bytes each. It takes as long as the slowest pair.
+  constexpr void exchange(CollectiveCost& cost, int distance, int power, double bytes, double sum) const {
+    double slowest = 0;
+    if (s_.doubles_evenly()) {
+      const int level = s_.level_at(distance);
+      slowest = message(level, bytes);
+      cost.bytes[level] += bytes;
+    } else {
+      const int folded = s_.members - power;
+      const auto member = [&](int left) { return left < folded ? 2 * left + 1 : left + folded; };
+      for (int i = 0; i < power; ++i) {
+        const int level = s_.level_of(member(i), member(i ^ distance));
+        slowest = longer(slowest, message(level, bytes));
+        cost.bytes[level] += bytes / s_.members;
+      }
+    }
+    cost.seconds += slowest + sum * m_.gamma;
   }
-  /// The largest power of two of ranks; the others' bytes travel to a neighbour and back.
+  /// The largest power of two of ranks is left: each of the others hands its bytes to the neighbour behind it, and has the sum from it at the end.
   constexpr int fold(CollectiveCost& cost, double bytes) const {
     int power = 1;
     while (2 * power <= s_.members) power *= 2;
     if (power == s_.members) return power;
-    const int level = s_.level_at(1);
-    cost.seconds += 2 * message(level, bytes) + bytes * m_.gamma;
-    cost.bytes[level] += 2 * bytes * (s_.members - power) / s_.members;
+    double slowest = 0;
+    for (int i = 0; i < s_.members - power; ++i) {
+      const int level = s_.level_of(2 * i, 2 * i + 1);
+      slowest = longer(slowest, message(level, bytes));
+      cost.bytes[level] += 2 * bytes / s_.members;
+    }
+    cost.seconds += 2 * slowest + bytes * m_.gamma;
     return power;
   }
 

@@ -35,7 +35,7 @@ struct Level {
 /// Ranks that are not as fast as the machine says: {3, 3, 0.5} takes twice as long on rank 3, {4, 7, 0.7} is of four ranks.
 struct RankSpeed {
   int first = 0;
-  int last = 0;
+  int last = -1;  ///< below `first`: of no rank
   double speed = 1;
   friend constexpr bool operator==(const RankSpeed&, const RankSpeed&) = default;
 };
@@ -93,7 +93,7 @@ struct Machine {
   [[nodiscard]] constexpr double speed(int rank) const {
     double found = 1;
     for (const RankSpeed& s : speeds)
-      if (s.first <= rank && rank <= s.last && s != RankSpeed{}) found = s.speed;
+      if (s.first <= rank && rank <= s.last) found = s.speed;
     return found;
   }
 };

@@ -48,18 +48,29 @@ namespace heddle::cost_room {
   return point > 0 && exponent < 0 ? text : text << "e" << point - 1;
 }
 
-/// One figure of a machine by its name; `least` is 0 where it may be free.
-constexpr void check_figure(Diagnosis& found, std::string_view name, double value, bool may_be_zero) {
-  if (!found.ok() || (value == value && value <= 1.7e308 && (value > 0 || (may_be_zero && value == 0)))) return;
-  found = Diagnosis{Code{'M', 16}, "a Machine has "} << name << ' ' << figure_of(value).view() << ". Fix: give it a finite number "
-                                                     << (may_be_zero ? "from 0 on; 0 takes no time." : "above 0.");
+/// One figure of a machine by its name: a number from 0, or from above 0, to `most`. Seconds end at 1e9, some thirty years: sums of them stay
+/// numbers.
+constexpr void check_figure(Diagnosis& found, std::string_view name, double value, bool may_be_zero, double most = 1e9) {
+  constexpr double least = 1e-9;  // of shares and speeds
+  if (!found.ok() || (value <= most && (may_be_zero ? value >= 0 : value >= least))) return;
+  found = Diagnosis{Code{'M', 16}, "a Machine has "} << name << ' ' << figure_of(value).view() << ". Fix: give it a number from "
+                                                     << (may_be_zero ? "0" : "1e-9") << " to " << figure_of(most).view()
+                                                     << (may_be_zero ? "; 0 takes no time." : ".");
+}
+/// M16 of what stands behind the end of a list, where nobody reads it.
+constexpr void check_behind(Diagnosis& found, std::string_view what) {
+  if (found.ok())
+    found = Diagnosis{Code{'M', 16}, "a Machine has "} << what << " behind an empty entry, which ends the list. Fix: leave no entry empty before it.";
 }
 
 constexpr void check_levels(Diagnosis& found, const Machine& m) {
   int below = 1;
+  bool ended = false;
   for (const Level& level : m.levels) {
     check_figure(found, "a level with alpha", level.alpha, true);
     check_figure(found, "a level with beta", level.beta, true);
+    if (ended && level != Level{}) check_behind(found, "a level");
+    ended = ended || level == Level{};
     if (!found.ok() || level == Level{}) continue;
     if (level.ranks > 0 && below > 0 && level.ranks % below == 0 && (level.ranks > below || below == 1)) {
       below = level.ranks;
@@ -73,8 +84,10 @@ constexpr void check_levels(Diagnosis& found, const Machine& m) {
 constexpr void check_efficiency(Diagnosis& found, const Efficiency& curve) {
   for (const EfficiencyPoint& point : curve.points) {
     check_figure(found, "an efficiency of", point.share, false);
-    check_figure(found, "an efficiency at flops", point.flops, true);
+    check_figure(found, "an efficiency at flops", point.flops, true, 1e30);
   }
+  for (int i = curve.count(); i < Efficiency::most_points; ++i)
+    if (curve.points[i] != EfficiencyPoint{}) check_behind(found, "an efficiency");
   for (int i = 1; i < curve.count(); ++i)
     if (found.ok() && curve.points[i].flops <= curve.points[i - 1].flops)
       found = Diagnosis{Code{'M', 16}, "a Machine has an efficiency at "} << figure_of(curve.points[i].flops).view() << " flops behind one at "
@@ -98,14 +111,14 @@ constexpr void check_efficiency(Diagnosis& found, const Efficiency& curve) {
   check_figure(found, "per_collective", m.per_collective, true);
   check_figure(found, "gamma", m.gamma, true);
   check_figure(found, "acknowledgement", m.acknowledgement, true);
-  check_figure(found, "devices", m.devices, true);
-  check_figure(found, "memory", static_cast<double>(m.memory.value), true);
+  check_figure(found, "devices", m.devices, true, 2147483647);
+  check_figure(found, "memory", static_cast<double>(m.memory.value), true, 1e18);
   check_efficiency(found, m.efficiency);
   check_efficiency(found, m.attention);
   check_efficiency(found, m.cached);
   check_levels(found, m);
   for (const RankSpeed& s : m.speeds) {
-    if (found.ok() && (s.first < 0 || s.last < s.first))
+    if (found.ok() && s != RankSpeed{} && (s.first < 0 || s.last < s.first))
       found = Diagnosis{Code{'M', 16}, "a Machine has a speed for ranks "}
               << s.first << " to " << s.last << ". Fix: name ranks from 0 on, in at most " << Machine::most_speeds << " entries.";
     check_figure(found, "a speed of", s.speed, false);

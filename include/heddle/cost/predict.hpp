@@ -26,7 +26,8 @@ enum class TimelineRows : std::uint8_t { roles, ranks };
 struct Prediction {
   Estimate estimate;
   Timeline timeline;
-  std::vector<int> critical_path;  ///< of spans, in the order of time: each begins where the one before it ends, and the last ends the step
+  std::vector<int> critical_path;  ///< of spans, in the order of time: each waited for the one before it, and the last ends the step. A
+                                   ///< collective that starts inside a compute begins before that one ends
 };
 
 /// The chain that ends last: each span names the one after which it began.

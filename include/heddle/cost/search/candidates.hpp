@@ -4,7 +4,9 @@
 // In: Wishes.  Out: each_candidate, check_wishes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/core/units.hpp"
@@ -54,7 +56,14 @@ struct Wishes {
 /// Tested  cost/search/candidates_test
 template <class Visit> class Candidates {
  public:
-  Candidates(const SearchedModel& model, const Wishes& wishes, Visit visit) : model_(model), w_(wishes), visit_(visit) {}
+  Candidates(const SearchedModel& model, const Wishes& wishes, Visit visit) : model_(model), w_(wishes), visit_(visit) {
+    for (int n = 1; n <= w_.batch / n; ++n)
+      if (w_.batch % n == 0) {
+        divisors_.push_back(n);
+        if (n != w_.batch / n) divisors_.push_back(w_.batch / n);
+      }
+    std::sort(divisors_.begin(), divisors_.end());
+  }
 
   void run() {
     for (int t = 1; t <= w_.most_tensor && t <= w_.devices; ++t)
@@ -71,7 +80,7 @@ template <class Visit> class Candidates {
       c.stages = s;
       const int replicas = left / s;
       if (w_.batch % replicas != 0) continue;
-      for (int shard = 1; shard <= replicas; ++shard) {
+      for (int shard = 1; shard <= replicas && shard <= Layout::unit_parts; ++shard) {
         if (replicas % shard != 0 || Layout::unit_parts % shard != 0) continue;
         c.shard = shard;
         c.data = replicas / shard;
@@ -94,7 +103,7 @@ template <class Visit> class Candidates {
   void with_rows(PlanChoice c) {
     const int rows = w_.batch / c.batch_ranks();
     if (c.stages == 1) {
-      for (int rounds = 1; rounds <= rows; ++rounds)
+      for (const int rounds : divisors_)
         if (rows % rounds == 0) {
           c.rounds = rounds;
           with_options(c);
@@ -104,8 +113,8 @@ template <class Visit> class Candidates {
     for (const SearchedOrder order : every_order) {
       if (c.stages * chunks_a_device(order) > Layout::most_chunks) continue;
       c.order = order;
-      for (int m = c.stages; m <= rows; ++m)
-        if (rows % m == 0 && (chunks_a_device(order) == 1 || m % c.stages == 0)) {
+      for (const int m : divisors_)
+        if (m >= c.stages && rows % m == 0 && (chunks_a_device(order) == 1 || m % c.stages == 0)) {
           c.micro_batches = m;
           with_options(c);
         }
@@ -126,6 +135,7 @@ template <class Visit> class Candidates {
   const SearchedModel& model_;
   const Wishes& w_;
   Visit visit_;
+  std::vector<int> divisors_;  // of the batch
 };
 template <class Visit> void each_candidate(const SearchedModel& model, const Wishes& wishes, Visit visit) {
   Candidates<Visit>{model, wishes, visit}.run();
