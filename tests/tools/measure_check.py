@@ -59,6 +59,14 @@ with tempfile.TemporaryDirectory() as folder:
             other.write_text(wrong)
         ended = run("--read", str(other))
         check(name, ended.returncode == 1 and ended.stdout == "" and code in ended.stderr and len(ended.stderr.splitlines()) == 1, ended)
+    every = pathlib.Path(folder) / "every.json"
+    every.write_text('{"heddle machine": 1, "per_bfloat16_flop": 2e-15, "acknowledgement": 3e-6, "overlaps": false, "efficiency": [[1e9, 0.25]], '
+                     '"collectives": "fastest", "levels": [[8, 1e-6, 2e-11]], "speeds": [[3, 5, 0.5]], "memory": 80000000000, "devices": 64}')
+    ended = run("--read", str(every))
+    check("no figure of a file is lost in C++", ended.returncode == 0 and all(member in ended.stdout for member in (
+        ".per_bfloat16_flop = 2e-15", ".acknowledgement = 3e-06", ".overlaps = false", ".efficiency = {{{1e+09, 0.25}}}",
+        ".collectives = CollectiveAlgorithm::fastest", ".levels = {{8, 1e-06, 2e-11}}", ".speeds = {{3, 5, 0.5}}", ".memory = 80000000000_B",
+        ".devices = 64")), ended)
     apart = saved.get("attention", [])
     check("layers without parameters have two points", len(apart) == 2 and all(share > 0 for _, share in apart) and apart[0][0] < apart[1][0], ended)
     cached = saved.get("cached", [])
