@@ -27,8 +27,11 @@ int main() {
   std::printf("%10s %12s %12s %8s %12s %8s\n", "rows", "1 device ms", "2 devices ms", "speed-up", "4 devices ms", "speed-up");
   print_rows<4, 8, 16, 32, 64, 128, 512>();
 
-  // What two replicas save is half of the rows' work; what they cost is the ring. They are equal at this many rows:
-  const double ring = 2 * (machine.alpha + 4.0 * parameters<TwoLayers> / 2 * machine.beta);
-  const double row = static_cast<double>(flops<TwoLayers>.value) * machine.per_flop;
-  std::printf("two replicas pay from %.1f rows on: 2 x %.1f ms of the ring / %.2f ms a row\n", 2 * ring / row, 1e3 * ring, 1e3 * row);
+  // The time of a batch grows by as much for each row: from two batches follows at which both take as long. What two replicas save of a row is half
+  // of its work; what they cost is the ring.
+  const double row = (milliseconds<128, Single>() - milliseconds<64, Single>()) / 64;
+  const double row_of_two = (milliseconds<128, DataParallel<2>>() - milliseconds<64, DataParallel<2>>()) / 64;
+  const double behind = milliseconds<64, DataParallel<2>>() - 64 * row_of_two - (milliseconds<64, Single>() - 64 * row);
+  std::printf("two replicas pay from %.1f rows on: they begin %.1f ms behind, and save %.2f ms a row\n", behind / (row - row_of_two), behind,
+              row - row_of_two);
 }

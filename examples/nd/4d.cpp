@@ -18,7 +18,8 @@ void step(Device& device, const Grid<4>& grid, int micro_batches) {
              previous = static_cast<std::size_t>((my_slice + all_slices - 1) % all_slices);
   const auto compute = [&](double units, const std::string& label) {
     for (int layer = 0; layer < my_layers; ++layer) {
-      for (int hop = 1; hop < all_slices; ++hop)  // new in 4D: keys and values, or their gradients, pass round the slices
+      for (int hop = 1; hop < all_slices;
+           ++hop)  // new in 4D: keys and values pass round (backward, beside their gradients: twice as much, counted once)
         device.send_and_receive(slices[next], slice * keys_and_values / grid.sizes[tensor], slices[previous]);
       device.compute(slice * units / grid.sizes[tensor], label);
       all_reduce(device, parts, slice * activations);

@@ -73,6 +73,10 @@ with tempfile.TemporaryDirectory() as folder:
     check("a measured machine", ended.returncode == 0 and path in ended.stdout and "any memory" in ended.stdout and "Memory<" not in ended.stdout, ended)
     ended = run("mnist", "--machine", path, "--devices", "8")
     check("too few devices", ended.returncode == 1 and "[heddle.M17] a plan is searched for 8 devices, the Machine has 4." in ended.stderr, ended)
+with open(os.path.join(SOURCE, "docs", "planning.md"), encoding="utf-8") as file:
+    shown = re.search(r"\$ \./heddle plan ([^\n]*)\n(.*?)```", file.read(), re.S)
+ended = run(*shown[1].split())
+check("docs/planning.md shows what is printed", ended.stdout == shown[2], ended)
 ended = run("--help")
 check("help", ended.returncode == 0 and "--devices" in ended.stdout, ended)
 

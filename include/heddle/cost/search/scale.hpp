@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -105,8 +106,9 @@ class Scales {
     double speed = 1, cached = 1;
     for (const RankSpeed& s : machine.speeds) speed = std::max(speed, s.speed);
     for (int i = 0; i < machine.cached.count(); ++i) cached = std::max(cached, machine.cached.points[i].share);
-    for (RankSpeed& s : machine.speeds) s = RankSpeed{};
-    machine.cached = Efficiency{};
+    constexpr Machine plain{};
+    std::copy(std::begin(plain.speeds), std::end(plain.speeds), std::begin(machine.speeds));
+    machine.cached = plain.cached;  // g++ 12 fails on a temporary here
     machine.per_memory_byte /= cached * speed;
     machine.per_flop /= speed;
     machine.per_bfloat16_flop /= speed;
