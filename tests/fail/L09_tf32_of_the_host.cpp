@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.L09\] AllowTF32 names a backend that computes on cores, which round no factors\. Fix: name CudaOneCard, CudaThreads or CudaMpi in
-// it, or leave it out\.
+// expect: \[heddle\.L09\] What runs a plan has no backend\.
+// expect-g++: AllowTF32 names CpuThreads, which computes on cores and rounds no factors\. Fix: name CudaOneCard, CudaThreads or CudaMpi in it, or
+// leave it out\.
+#include "heddle/core/fire.hpp"
+
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/backend/cuda_tf32.hpp"
 #include "heddle/heddle.hpp"

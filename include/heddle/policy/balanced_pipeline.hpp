@@ -76,11 +76,12 @@ constexpr void check_order(Layout& layout, int chunks_a_device, bool few) {
                                               << ", so some stages are always idle. Fix: name Microbatches<" << layout.chunk_count
                                               << "> or more, or FewMicrobatches if that is meant.");
 }
-/// Of a layout whose chunks are placed.
+/// Of a layout whose chunks are placed. The rules say which function there is: g++ 12 under sanitizers takes a comparison of one with null for no
+/// constant.
 constexpr void set_order(Layout& layout, const OrderAsData& order) {
-  if (order.turns != nullptr)
+  if (order.rules.in_turns)
     for (int d = 0; d < layout.roles(); ++d) layout.turns[layout.device_of_chunk[d]] = order.turns(d, layout.roles());
-  else if (order.in_flight != nullptr)
+  else if (order.rules.named)
     for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = order.in_flight(c, layout.chunk_count, layout.micro_batches);
 }
 
