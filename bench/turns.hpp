@@ -61,7 +61,7 @@ struct Contender {
   [[nodiscard]] double best() const { return *std::min_element(times.begin(), times.end()); }
 };
 
-template <class ThePlan> struct ContenderOf final : Contender {
+template <class ThePlan, class Backend = CpuThreads> struct ContenderOf final : Contender {
   explicit ContenderOf(const char* words) : Contender(words, heddle::devices<ThePlan>, peak_memory<ThePlan>(), heddle::traffic<ThePlan>().total()) {}
   double seconds_per_step(int steps) override { return running().seconds_per_step(steps); }
   double idle_share(int steps) override {
@@ -76,11 +76,11 @@ template <class ThePlan> struct ContenderOf final : Contender {
   [[nodiscard]] Estimate predicted(const Machine& machine) const override { return simulate(ThePlan::training, machine); }
 
  private:
-  Stepping<ThePlan>& running() {  // made when it is first run: a plan that is only predicted starts no thread
-    if (!plan_) plan_ = std::make_unique<Stepping<ThePlan>>();
+  Stepping<ThePlan, Backend>& running() {  // made when it is first run: a plan that is only predicted starts no thread
+    if (!plan_) plan_ = std::make_unique<Stepping<ThePlan, Backend>>();
     return *plan_;
   }
-  std::unique_ptr<Stepping<ThePlan>> plan_;
+  std::unique_ptr<Stepping<ThePlan, Backend>> plan_;
 };
 
 using Contenders = std::vector<std::unique_ptr<Contender>>;

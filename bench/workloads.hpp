@@ -84,9 +84,9 @@ template <class ThePlan> struct OneBatch {
 };
 
 /// A trainer that reports nothing, so that its work is that of the steps alone.
-template <class ThePlan> struct Stepping {
+template <class ThePlan, class Backend = CpuThreads> struct Stepping {
   OneBatch<ThePlan> batch;
-  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
+  Trainer<ThePlan, Backend> trainer{{.learning_rate = 1e-3}, Seed{1}};
 
   Stepping() { trainer.on_step({}, Every::never()); }
   void step() { trainer.step(batch.examples()); }

@@ -5,34 +5,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <heddle/cost/machine.hpp>
+#include <cstddef>
+#include <heddle/cost/machine_figures.hpp>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace machine_text {
 
+using namespace heddle;
 using namespace heddle::extending;
-
-/// Names and figures of what is not as a Machine begins with, in the order of its members.
-inline std::vector<std::pair<std::string, double>> figures(const Machine& m) {
-  const Machine free{};
-  std::vector<std::pair<std::string, double>> all;
-  const auto add = [&](const char* name, double value, double otherwise) {
-    if (value != otherwise) all.emplace_back(name, value);
-  };
-  add("alpha", m.alpha, free.alpha);
-  add("beta", m.beta, free.beta);
-  add("per_flop", m.per_flop, free.per_flop);
-  add("per_bfloat16_flop", m.per_bfloat16_flop, free.per_bfloat16_flop);
-  add("per_memory_byte", m.per_memory_byte, free.per_memory_byte);
-  add("per_call", m.per_call, free.per_call);
-  add("per_message", m.per_message, free.per_message);
-  add("per_collective", m.per_collective, free.per_collective);
-  add("gamma", m.gamma, free.gamma);
-  add("acknowledgement", m.acknowledgement, free.acknowledgement);
-  return all;
-}
 
 /// Members behind each other, each on a line of its own.
 class Members {
@@ -41,7 +25,7 @@ class Members {
     text_ += (text_.empty() ? "" : ",\n                               ") + fmt::format(words, std::forward<Parts>(parts)...);
   }
   /// {{a, b}, {c, d}} of entries that are written so.
-  void add_list(const char* name, const std::vector<std::string>& entries, const char* open = "{", const char* close = "}") {
+  void add_list(std::string_view name, const std::vector<std::string>& entries, const char* open, const char* close) {
     if (!entries.empty()) add(".{} = {}{}{}", name, open, fmt::join(entries, ", "), close);
   }
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -50,27 +34,43 @@ class Members {
   std::string text_;
 };
 
+/// A part of an entry as C++ has it.
+inline std::string spelled(double x) { return fmt::format("{:.3g}", x); }
+inline std::string spelled(int n) { return fmt::format("{}", n); }
+inline std::string spelled(const char (&kind)[24]) { return fmt::format("\"{}\"", std::string_view{kind}); }
+
 /// "constexpr Machine this_machine{.alpha = 1.2e-07, ...};": every member that is not as a Machine begins with, in the order in which it has them.
-inline std::string as_code(const Machine& m) {
+inline std::string as_code(const Machine& machine) {
+  constexpr const char* algorithms[] = {"ring", "recursive_doubling", "halving_doubling", "hierarchical", "fastest", "shared_memory"};
   Members all;
-  for (const auto& [name, value] : figures(m)) all.add(".{} = {:.3g}", name, value);
-  if (!m.overlaps) all.add(".overlaps = false");
-  for (const auto& [name, curve] : {std::pair{"efficiency", &m.efficiency}, {"attention", &m.attention}, {"cached", &m.cached}}) {
-    std::vector<std::string> points;
-    for (int i = 0; i < curve->count(); ++i) points.push_back(fmt::format("{{{:.3g}, {:.2f}}}", curve->points[i].flops, curve->points[i].share));
-    all.add_list(name, points, "{{", "}}");
-  }
-  constexpr const char* algorithms[] = {"ring", "recursive_doubling", "halving_doubling", "hierarchical", "fastest"};
-  if (m.collectives != Machine{}.collectives) all.add(".collectives = CollectiveAlgorithm::{}", algorithms[static_cast<int>(m.collectives)]);
-  std::vector<std::string> levels, speeds;
-  for (int l = 0; l < m.level_count(); ++l)
-    levels.push_back(fmt::format("{{{}, {:.3g}, {:.3g}}}", m.levels[l].ranks, m.levels[l].alpha, m.levels[l].beta));
-  for (const RankSpeed& s : m.speeds)
-    if (s != RankSpeed{}) speeds.push_back(fmt::format("{{{}, {}, {:.3g}}}", s.first, s.last, s.speed));
-  all.add_list("levels", levels);
-  all.add_list("speeds", speeds);
-  if (m.memory.value > 0) all.add(".memory = {}_B", m.memory.value);
-  if (m.devices > 0) all.add(".devices = {}", m.devices);
+  const auto write = [&]<class Figure>(std::string_view name, const Figure& figure, const Figure& otherwise) {
+    if constexpr (std::is_array_v<Figure>) {
+      std::vector<std::string> entries;
+      for (std::size_t i = 0; i < cost_room::entries_of(figure); ++i) {
+        std::vector<std::string> parts;
+        cost_room::each_part(figure[i], [&](const auto& part) { parts.push_back(spelled(part)); });
+        entries.push_back(fmt::format("{{{}}}", fmt::join(parts, ", ")));
+      }
+      constexpr bool is_curve = std::is_same_v<std::remove_extent_t<Figure>, EfficiencyPoint>;
+      all.add_list(name, entries, is_curve ? "{{" : "{", is_curve ? "}}" : "}");
+    } else if (figure != otherwise) {
+      if constexpr (std::is_same_v<Figure, Bytes>)
+        all.add(".{} = {}_B", name, figure.value);
+      else if constexpr (std::is_same_v<Figure, CollectiveAlgorithm>)
+        all.add(".{} = CollectiveAlgorithm::{}", name, algorithms[static_cast<int>(figure)]);
+      else if constexpr (std::is_same_v<Figure, bool>)
+        all.add(".{} = {}", name, figure);
+      else
+        all.add(".{} = {}", name, spelled(figure));
+    }
+  };
+  const Machine free{};
+  cost_room::each_figure(machine, [&](std::string_view name, const auto& figure) {
+    cost_room::each_figure(free, [&](std::string_view other, const auto& otherwise) {
+      if constexpr (std::is_same_v<decltype(figure), decltype(otherwise)>)
+        if (name == other) write(name, figure, otherwise);
+    });
+  });
   return "constexpr Machine this_machine{" + all.text() + "};\n";
 }
 

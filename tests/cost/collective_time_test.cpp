@@ -117,3 +117,15 @@ TEST_CASE("two ranks are joined by the smallest block that has both") {
   static_assert(level_between(two, 0, 7) == 0 && level_between(two, 7, 8) == 1 && level_between(two, 31, 32) == 2);
   CHECK(level_between(Machine{}, 0, 1) == 0);
 }
+
+TEST_CASE("ranks that share memory fetch what they read and what they write over, half of what a message of that size fetches") {
+  const Machine threads{.alpha = 1, .beta = 2, .per_collective = 3, .gamma = 1000, .collectives = CollectiveAlgorithm::shared_memory};
+  const GroupLevels spread = levels_of(threads, Mesh{{axis::data}, {4}, 1}, axis::data);
+  const auto seconds = [&](CollectiveKind kind, bool apart) { return collective_cost(threads, spread, kind, 400, apart).seconds; };
+  for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather})
+    CHECK(seconds(kind, false) == 3 + 1 + 400);
+  CHECK(seconds(CollectiveKind::all_reduce, true) == 3 + 1 + 400);
+  CHECK(seconds(CollectiveKind::reduce_scatter, true) == 3 + 1 + 400 + 100);  // a slice elsewhere is written as well
+  CHECK(seconds(CollectiveKind::all_gather, true) == 3 + 1 + 400 + 100);
+  CHECK(collective_cost(threads, spread, CollectiveKind::all_reduce, 400).sent() == 600);  // what the ledger counts, as of a ring
+}

@@ -66,6 +66,22 @@ TEST_CASE("a share, a speed and a level are above 0, and lists are in order") {
   CHECK(check(Machine{.levels = {{8, 1, 1}, {64, 2, 2}}}).ok());
 }
 
+TEST_CASE("rates of layers are of kinds with names, each once, and none is negative") {
+  CHECK(check(Machine{.layers = {{"GELU", 1e-9, 0}, {"CrossEntropy", 0, 0}}}).ok());
+  CHECK(words(Machine{.layers = {{"GELU", -1, 0}}}) ==
+        "[heddle.M16] a Machine has a layer with forward -1. Fix: give it a number from 0 to 1e9; 0 takes no time.");
+  CHECK(words(Machine{.layers = {{"GELU", 1, 0}, {"ReLU", 1, 1}, {"GELU", 2, 0}}}) == "[heddle.M16] a Machine has two rates of GELU. Fix: leave one.");
+  CHECK(words(Machine{.layers = {{"", 1, 0}}}) ==
+        "[heddle.M16] a Machine has a rate of layers behind an empty entry, which ends the list. Fix: leave no entry empty before it.");
+  CHECK(check(Machine{.layers = {{"GELU", 1, 0}, {}, {"ReLU", 1, 1}}}).code == Code{'M', 16});
+}
+
+TEST_CASE("the share of memory's time that passes beside computing is one, and narrow products have shares in order") {
+  CHECK(check(Machine{.memory_aside = 0}).ok());
+  CHECK(words(Machine{.memory_aside = 1.5}) == "[heddle.M16] a Machine has memory_aside 1.5. Fix: give it a number from 0 to 1; 0 takes no time.");
+  CHECK(check(Machine{.narrow = {{{64, 1}, {8, 0.5}}}}).code == Code{'M', 16});
+}
+
 TEST_CASE("speeds beyond the room for them are refused, not forgotten") {
   Machine machine;
   for (int r = 0; r < Machine::most_speeds; ++r) machine = with_speed(machine, r, r, 0.5);

@@ -63,6 +63,59 @@ TEST_CASE("a call takes as long as it computes or as its memory, whichever is lo
   CHECK(computing_seconds(slow, true, slow.efficiency, 0) == 0);
 }
 
+TEST_CASE("of the shorter of both a call takes what does not pass meanwhile") {
+  constexpr Machine apart{.per_flop = 2, .per_memory_byte = 3, .per_call = 100, .memory_aside = 0.25};
+  static_assert(call_seconds(apart, 60, 10) == 160 + 0.75 * 30 && call_seconds(apart, 60, 30) == 190 + 0.75 * 60 && call_seconds(apart, 0, 0) == 0);
+  constexpr Machine one_after_another{.per_memory_byte = 3, .memory_aside = 0};
+  static_assert(call_seconds(one_after_another, 60, 10) == 90 && call_seconds(one_after_another, 0, 10) == 30);
+}
+
+TEST_CASE("a kind of layer with a rate takes its seconds an operation, forward and backward, and no curve") {
+  struct Bent : Sequential<Linear<4, 3>, GELU> {};
+  using P = Plan<Bent, MeanSquaredError, SGD, Batch<8>, Single>;
+  Machine m{.per_flop = 1000, .layers = {{"ReLU", 7, 7}, {"GELU", 2, 3}}};
+  m.efficiency.points[0] = {0, 0.5};
+  m.attention.points[0] = {0, 0.5};
+  const Leaf& gelu = P::training.graph->leaf(1);
+  CHECK(m.rate_of("GELU") == &m.layers[1]);
+  CHECK(m.rate_of("Linear") == nullptr);
+  CHECK(rated_seconds(m, P::training, entry_of<P>(BodyOp::leaf_forward, 1)) == 2.0 * static_cast<double>(gelu.forward_flops));
+  CHECK(entry_seconds(m, P::training, entry_of<P>(BodyOp::leaf_forward, 1), 8) == 8 * 2.0 * static_cast<double>(gelu.forward_flops));
+  CHECK(entry_seconds(m, P::training, entry_of<P>(BodyOp::leaf_backward, 1), 8) == 8 * 3.0 * static_cast<double>(gelu.backward_flops));
+  CHECK(entry_seconds(m, P::training, entry_of<P>(BodyOp::leaf_forward, 0), 8) ==
+        8.0 * static_cast<double>(P::training.graph->leaf(0).forward_flops) * 1000 / 0.5);
+}
+
+TEST_CASE("a loss of class numbers and an optimizer of two states have rates as well") {
+  using Classes = Plan<Two, CrossEntropy, Adam, Batch<8>, Single>;
+  const Machine m{.per_flop = 0, .layers = {{"CrossEntropy", 5, 0}, {"Adam", 11, 0}}};
+  CHECK(entry_seconds(m, Classes::training, entry_of<Classes>(BodyOp::loss, 2), 8) == 8 * 3 * 5);
+  CHECK(entry_seconds(m, Of<>::training, entry_of<Of<>>(BodyOp::loss, 2), 8) == 0);  // of real numbers
+  const Program& p = Classes::training;
+  double stepped = 0;
+  for (int b = 0; b < p.bucket_count; ++b) stepped += static_cast<double>(p.buckets[b].elements);
+  CHECK(line_of<Classes>(m, ListOp::step) == 11 * stepped);
+  using Plain = Plan<Two, CrossEntropy, SGD, Batch<8>, Single>;
+  CHECK(line_of<Plain>(m, ListOp::step) == 0);
+}
+
+TEST_CASE("a narrow product reaches less of the peak, by the smallest of its extents") {
+  const Leaf& first = Of<>::training.graph->leaf(0);  // Linear<4, 3>
+  CHECK(smallest_extent(first, 8) == 3);
+  CHECK(smallest_extent(first, 2) == 2);
+  CHECK(smallest_extent(Of<>::training.graph->leaf(1), 8) == 0);
+  struct Words : Sequential<Input<5>, Embedding<1000, 8>, Linear<8, 64>> {};
+  using P = Plan<Words, CrossEntropy, SGD, Batch<4>, Single>;
+  CHECK(smallest_extent(P::training.graph->leaf(1), 4) == 0);  // looks rows up
+  CHECK(smallest_extent(P::training.graph->leaf(2), 1) == 5);  // of the 5 positions of a row
+  CHECK(smallest_extent(P::training.graph->leaf(2), 4) == 8);
+  Machine m{.per_flop = 1};
+  m.narrow = {{{2, 0.25}, {8, 1}}};
+  const auto seconds = [&](std::int64_t rows) { return entry_seconds(m, Of<>::training, entry_of<Of<>>(BodyOp::leaf_forward, 0), rows); };
+  CHECK(seconds(2) == 2.0 * static_cast<double>(first.forward_flops) / 0.25);
+  CHECK(seconds(8) == doctest::Approx(8.0 * static_cast<double>(first.forward_flops) / (0.25 + 0.75 * 0.25)));  // 3: straight_log2(1.5) is 0.5 of 2
+}
+
 TEST_CASE("a backward of both gradients is two products, each as efficient as its own operations") {
   struct Inner : Sequential<Linear<4, 3>, Linear<3, 3>> {};
   using P = Plan<Inner, MeanSquaredError, SGD, Batch<8>, Single>;

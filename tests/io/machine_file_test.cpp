@@ -45,13 +45,16 @@ constexpr Machine everything{.alpha = 1.0 / 3,
                              .per_collective = 6e-6,
                              .gamma = 7e-10,
                              .acknowledgement = 8e-6,
+                             .memory_aside = 0.25,
                              .overlaps = false,
                              .efficiency = {{{4096, 0.1}, {1e9, 0.7}}},
+                             .narrow = {{{8, 0.6}, {64, 1}}},
                              .attention = {{{8192, 0.2}, {1e8, 0.3}}},
                              .cached = {{{1e6, 4}, {1e8, 1}}},
                              .collectives = CollectiveAlgorithm::hierarchical,
                              .levels = {{8, 1e-6, 1e-11}, {64, 2e-6, 2e-11}},
                              .speeds = {{3, 5, 0.3}},
+                             .layers = {{"GELU", 3e-9, 5e-9}, {"CrossEntropy", 4e-9, 0}},
                              .memory = 80_GB,
                              .devices = 512};
 
@@ -75,7 +78,9 @@ TEST_CASE("a file that is none says where, with the remedy") {
        {"", "{", "[]", R"({"alpha": 1})", R"({"heddle machine": 2})", R"({"heddle machine": 1)", R"({"heddle machine": 1}{})",
         R"({"heddle machine": 1, "alpha": x})", R"({"heddle machine": 1, "beta": 1, "beta": 1})", R"({"heddle machine": 1, "alpha})",
         R"({"heddle machine": 1, "overlaps": 0})", R"({"heddle machine": 1, "collectives": "star"})", R"({"heddle machine": 1, "levels": [[8, 1]]})",
-        R"({"heddle machine": 1, "devices": 1.5})", R"({"heddle machine": 1, "levels": [[8, 1, 1], [16, 1, 1], [32, 1, 1], [64, 1, 1]]})"})
+        R"({"heddle machine": 1, "devices": 1.5})", R"({"heddle machine": 1, "layers": [["", 1, 1]]})",
+        R"({"heddle machine": 1, "layers": [["a name of more than 24 letters", 1, 1]]})", R"({"heddle machine": 1, "layers": [[1, 1, 1]]})",
+        R"({"heddle machine": 1, "levels": [[8, 1, 1], [16, 1, 1], [32, 1, 1], [64, 1, 1]]})"})
     CHECK(refusal(folder.of(text)).find("[heddle.M18] ") == 0);
 }
 

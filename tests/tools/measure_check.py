@@ -11,8 +11,9 @@ import sys
 import tempfile
 
 PROGRAM = sys.argv[1]
-PARTS = ["1 of 5, products of layers by size", "2 of 5, memory", "3 of 5, messages between two threads", "4 of 5, calls",
-         "5 of 5, layers without parameters"]
+PARTS = ["1 of 5, messages between two threads", "2 of 5, memory", "3 of 5, calls", "4 of 5, products of layers by size", "5 of 5, kinds of layers"]
+KINDS = {"LayerNorm", "RMSNorm", "GELU", "GELUTanh", "SiLU", "Sigmoid", "Tanh", "ReLU", "SelfAttention", "CrossEntropy", "Conv2d", "BatchNorm2d", "MaxPool2d",
+         "AvgPool2d", "Adam"}
 faults = []
 
 
@@ -34,7 +35,8 @@ with tempfile.TemporaryDirectory() as folder:
     check("it prints a Machine", ended.stdout.startswith("constexpr Machine this_machine{") and ended.stdout.endswith("};\n"), ended)
     for name in ("alpha", "beta", "per_flop", "per_memory_byte", "per_call"):
         check(f"{name} is above 0 and below a second", 0 < float(figures.get(name, 0)) < 1, ended)
-    check("threads move while they wait", ".overlaps = false" in ended.stdout, ended)
+    check("threads move while they wait, in the memory of both",
+          ".overlaps = false" in ended.stdout and ".collectives = CollectiveAlgorithm::shared_memory" in ended.stdout, ended)
     saved = json.loads(file.read_text()) if file.exists() else {}
     check("the file has the form 1", saved.get("heddle machine") == 1, ended)
     for name, figure in figures.items():
@@ -61,14 +63,19 @@ with tempfile.TemporaryDirectory() as folder:
         check(name, ended.returncode == 1 and ended.stdout == "" and code in ended.stderr and len(ended.stderr.splitlines()) == 1, ended)
     every = pathlib.Path(folder) / "every.json"
     every.write_text('{"heddle machine": 1, "per_bfloat16_flop": 2e-15, "acknowledgement": 3e-6, "overlaps": false, "efficiency": [[1e9, 0.25]], '
-                     '"collectives": "fastest", "levels": [[8, 1e-6, 2e-11]], "speeds": [[3, 5, 0.5]], "memory": 80000000000, "devices": 64}')
+                     '"collectives": "fastest", "levels": [[8, 1e-6, 2e-11]], "speeds": [[3, 5, 0.5]], "memory_aside": 0.25, "narrow": [[8, 0.5]], '
+                     '"layers": [["GELU", 3e-9, 5e-9]], "memory": 80000000000, "devices": 64}')
     ended = run("--read", str(every))
     check("no figure of a file is lost in C++", ended.returncode == 0 and all(member in ended.stdout for member in (
         ".per_bfloat16_flop = 2e-15", ".acknowledgement = 3e-06", ".overlaps = false", ".efficiency = {{{1e+09, 0.25}}}",
         ".collectives = CollectiveAlgorithm::fastest", ".levels = {{8, 1e-06, 2e-11}}", ".speeds = {{3, 5, 0.5}}", ".memory = 80000000000_B",
-        ".devices = 64")), ended)
-    apart = saved.get("attention", [])
-    check("layers without parameters have two points", len(apart) == 2 and all(share > 0 for _, share in apart) and apart[0][0] < apart[1][0], ended)
+        ".devices = 64", ".memory_aside = 0.25", ".narrow = {{{8, 0.5}}}", ".layers = {{\"GELU\", 3e-09, 5e-09}}")), ended)
+    rates = {kind: (forward, backward) for kind, forward, backward in saved.get("layers", [])}
+    check("every kind of layer has a rate", set(rates) == KINDS and all(0 < forward < 1e-6 and 0 <= backward < 1e-6 for forward, backward in rates.values())
+          and all((backward > 0) == (kind not in ("CrossEntropy", "Adam")) for kind, (_, backward) in rates.items()), ended)
+    check("a share of memory's time passes beside computing", 0 <= saved.get("memory_aside", 1) <= 1, ended)
+    narrow = saved.get("narrow", [])
+    check("products of few rows have shares", [rows for rows, _ in narrow] == [8, 16, 32, 64] and all(0 < share <= 1 for _, share in narrow), ended)
     cached = saved.get("cached", [])
     check("memory is as fast as caches are, and once beyond them", len(cached) == 5 and cached[-1][1] == 1 and all(times >= 1 for _, times in cached), ended)
     ended = run("--seconds", "1", "--json", str(pathlib.Path(folder) / "none" / "machine.json"))

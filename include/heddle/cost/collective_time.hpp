@@ -131,6 +131,15 @@ class CollectiveClock {
     }
     return cost;
   }
+  /// Each rank works on a p-th of the elements, in the memory of all. Seconds are those of the bytes that it fetches: all that it reads, and what it
+  /// writes over without having read it. A message fetches two for each of its bytes. What is sent elsewhere counts as sent.
+  [[nodiscard]] constexpr CollectiveCost shared_memory(CollectiveKind kind, double bytes, bool apart) const {
+    CollectiveCost cost = ring(kind, bytes);
+    const double own = apart && kind != CollectiveKind::all_reduce ? bytes / s_.members : 0;
+    const Link link = m_.link(s_.outermost());
+    cost.seconds = link.alpha + m_.acknowledgement + (bytes + own) * link.beta / 2;
+    return cost;
+  }
 
  private:
   [[nodiscard]] static constexpr double longer(double a, double b) { return a > b ? a : b; }
@@ -176,11 +185,12 @@ class CollectiveClock {
   const GroupLevels& s_;
 };
 
-/// By the algorithm of the machine.
+/// By the algorithm of the machine. `apart`: slices lie elsewhere than in the whole, so the own one is written as well.
 ///
 /// Source  sources.md#allreduce, sources.md#collectives
 /// Tested  cost/collective_time_test, oracle/collective_formulas_test
-[[nodiscard]] constexpr CollectiveCost collective_cost(const Machine& m, const GroupLevels& spread, CollectiveKind kind, double bytes) {
+[[nodiscard]] constexpr CollectiveCost collective_cost(const Machine& m, const GroupLevels& spread, CollectiveKind kind, double bytes,
+                                                       bool apart = false) {
   if (spread.members == 1) return {};
   const CollectiveClock clock{m, spread};
   CollectiveCost best;
@@ -189,6 +199,7 @@ class CollectiveClock {
     case CollectiveAlgorithm::recursive_doubling: best = clock.recursive_doubling(kind, bytes); break;
     case CollectiveAlgorithm::halving_doubling: best = clock.halving_doubling(kind, bytes); break;
     case CollectiveAlgorithm::hierarchical: best = clock.hierarchical(kind, bytes); break;
+    case CollectiveAlgorithm::shared_memory: best = clock.shared_memory(kind, bytes, apart); break;
     case CollectiveAlgorithm::fastest:
       best = clock.ring(kind, bytes);
       for (const CollectiveCost& other :

@@ -4,7 +4,9 @@
 // In: measured, published or assumed numbers.  Out: Machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "heddle/core/units.hpp"
 #include "heddle/cost/efficiency.hpp"
@@ -40,13 +42,35 @@ struct RankSpeed {
   friend constexpr bool operator==(const RankSpeed&, const RankSpeed&) = default;
 };
 
+/// Layers of a kind that take what no curve of products says: {"GELU", 3e-9, 5e-9} takes 3 ns for each operation of its forward and 5 of its
+/// backward. Of "CrossEntropy", the loss and its gradient at once, each element of the output counts as one operation; of "Adam" each that is stepped.
+struct LayerRate {
+  char kind[24]{};      ///< as the layer is spelled, without its sizes; empty: no entry
+  double forward = 0;   ///< seconds an operation
+  double backward = 0;  ///< the same, of both gradients
+  friend constexpr bool operator==(const LayerRate&, const LayerRate&) = default;
+
+  [[nodiscard]] constexpr std::string_view name() const {
+    std::size_t length = 0;
+    while (length < sizeof kind && kind[length] != '\0') ++length;
+    return {kind, length};
+  }
+  /// The rate of a kind whose name is known when a program runs; one of more than 23 letters is cut.
+  [[nodiscard]] static constexpr LayerRate of(std::string_view name, double forward, double backward) {
+    LayerRate rate{.forward = forward, .backward = backward};
+    for (std::size_t i = 0; i + 1 < sizeof rate.kind && i < name.size(); ++i) rate.kind[i] = name[i];
+    return rate;
+  }
+};
+
 /// How the ranks of a group move what they sum or gather.
 enum class CollectiveAlgorithm : std::uint8_t {
   ring,                ///< neighbours pass parts on
   recursive_doubling,  ///< pairs at distance 1, 2, 4, ... exchange all that they have
   halving_doubling,    ///< pairs exchange half of what is left, then twice of what they have
   hierarchical,        ///< rings inside the smallest level, then between its blocks, and so on
-  fastest              ///< of these, for each collective by itself
+  fastest,             ///< of these, for each collective by itself
+  shared_memory        ///< nobody sends: each rank reads the memory of all for an equal share of the elements, as threads of one process do
 };
 
 /// The alpha-beta model with what a device does for itself; all in seconds. A machine of zero latency and infinite links shows the shape of a
@@ -65,15 +89,19 @@ struct Machine {
   double per_collective = 0;     ///< once for each collective, before its first message
   double gamma = 0;              ///< per byte that a collective adds
   double acknowledgement = 0;    ///< from the end of a message until its sender knows of it
+  double memory_aside = 1;       ///< share of its memory's time that passes while a call computes: 1 in a roofline, 0 if it reads, then computes
   bool overlaps = true;          ///< what is summed and gathered moves while devices compute; false: while one of them waits for it
   Efficiency efficiency{};       ///< share of the peak, by the operations of a call
+  Efficiency narrow{};           ///< times this share, by the smallest of the three extents of a product of matrices; without points 1
   Efficiency attention{};        ///< the same of layers without parameters, as SelfAttention is one; without points as efficiency
   Efficiency cached{};           ///< how many times as fast memory is, by the bytes that a device has in all; without points once
   CollectiveAlgorithm collectives = CollectiveAlgorithm::ring;
   static constexpr int most_levels = 3;
   static constexpr int most_speeds = 16;
+  static constexpr int most_layers = 24;
   Level levels[most_levels]{};      ///< from the innermost on
   RankSpeed speeds[most_speeds]{};  ///< of those that differ; a later entry counts for its ranks
+  LayerRate layers[most_layers]{};  ///< of kinds that have a rate of their own; an empty entry ends the list
   Bytes memory{};                   ///< of one device; 0: not known
   int devices = 0;                  ///< 0: as many as a plan asks for
   friend constexpr bool operator==(const Machine&, const Machine&) = default;
@@ -85,6 +113,14 @@ struct Machine {
   }
   /// Of level number `level`; the number behind the last level is that of what no level joins.
   [[nodiscard]] constexpr Link link(int level) const { return level < level_count() ? levels[level].link() : Link{alpha, beta}; }
+  /// Null: such layers compute as `efficiency`, or `attention`, says.
+  [[nodiscard]] constexpr const LayerRate* rate_of(std::string_view kind) const {
+    for (const LayerRate& rate : layers) {
+      if (rate.kind[0] == '\0') return nullptr;
+      if (rate.name() == kind) return &rate;
+    }
+    return nullptr;
+  }
   [[nodiscard]] constexpr bool unequal() const {
     for (const RankSpeed& s : speeds)
       if (s.speed != 1) return true;
@@ -121,6 +157,6 @@ struct Machine {
 }  // namespace heddle::cost_room
 
 namespace heddle::extending {
-using cost_room::CollectiveAlgorithm, cost_room::Level, cost_room::Link, cost_room::Machine, cost_room::RankSpeed, cost_room::each_of,
+using cost_room::CollectiveAlgorithm, cost_room::LayerRate, cost_room::Level, cost_room::Link, cost_room::Machine, cost_room::RankSpeed, cost_room::each_of,
     cost_room::with_speed, cost_room::with_working_set;
 }  // namespace heddle::extending

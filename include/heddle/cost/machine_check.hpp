@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Room: cost. Whether a Machine can be, and whether a plan fits on it.
-// Sees: plan/program, cost/machine.  Does not see: processes, threads, kernels.
+// Sees: plan/program, cost/machine, cost/machine_figures.  Does not see: processes, threads, kernels.
 // In: a Machine, a Program.  Out: ok, or M16, M17 with the figure.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/cost/machine.hpp"
+#include "heddle/cost/machine_figures.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::cost_room {
@@ -95,28 +97,36 @@ constexpr void check_efficiency(Diagnosis& found, const Efficiency& curve) {
                                                                           << ". Fix: list the points from the fewest flops on.";
 }
 
+constexpr void check_layers(Diagnosis& found, const Machine& m) {
+  bool ended = false;
+  for (const LayerRate& rate : m.layers) {
+    check_figure(found, "a layer with forward", rate.forward, true);
+    check_figure(found, "a layer with backward", rate.backward, true);
+    if (found.ok() && !ended && rate.kind[0] != '\0' && m.rate_of(rate.name()) != &rate)
+      found = Diagnosis{Code{'M', 16}, "a Machine has two rates of "} << rate.name() << ". Fix: leave one.";
+    ended = ended || rate.kind[0] == '\0';
+    if (ended && rate != LayerRate{}) check_behind(found, "a rate of layers");
+  }
+}
+
 /// Whether figures of a machine can be.
 ///
 /// Errors  M16 a figure that is negative, infinite or no number; a speed, a share or a level that is 0; levels out of order
 /// Tested  cost/machine_check_test
 [[nodiscard]] constexpr Diagnosis check(const Machine& m) {
   Diagnosis found;
-  check_figure(found, "alpha", m.alpha, true);
-  check_figure(found, "beta", m.beta, true);
-  check_figure(found, "per_flop", m.per_flop, true);
-  check_figure(found, "per_bfloat16_flop", m.per_bfloat16_flop, true);
-  check_figure(found, "per_memory_byte", m.per_memory_byte, true);
-  check_figure(found, "per_call", m.per_call, true);
-  check_figure(found, "per_message", m.per_message, true);
-  check_figure(found, "per_collective", m.per_collective, true);
-  check_figure(found, "gamma", m.gamma, true);
-  check_figure(found, "acknowledgement", m.acknowledgement, true);
+  each_figure(m, [&](std::string_view name, const auto& figure) {
+    if constexpr (std::is_same_v<decltype(figure), const double&>) check_figure(found, name, figure, true);
+  });
+  check_figure(found, "memory_aside", m.memory_aside, true, 1);
   check_figure(found, "devices", m.devices, true, 2147483647);
   check_figure(found, "memory", static_cast<double>(m.memory.value), true, 1e18);
   check_efficiency(found, m.efficiency);
+  check_efficiency(found, m.narrow);
   check_efficiency(found, m.attention);
   check_efficiency(found, m.cached);
   check_levels(found, m);
+  check_layers(found, m);
   for (const RankSpeed& s : m.speeds) {
     if (found.ok() && s != RankSpeed{} && (s.first < 0 || s.last < s.first))
       found = Diagnosis{Code{'M', 16}, "a Machine has a speed for ranks "}

@@ -32,7 +32,8 @@ class PriceList {
     collective_ = Cells<CollectiveCost>{p.collective_count};
     for (int c = 0; c < p.collective_count; ++c) {
       const Collective& of = p.collectives[c];
-      collective_[c] = collective_cost(m, spreads[static_cast<int>(of.axis)], of.kind, float_bytes * static_cast<double>(of.floats()));
+      collective_[c] = collective_cost(m, spreads[static_cast<int>(of.axis)], of.kind, float_bytes * static_cast<double>(of.floats()),
+                                       of.source.region != of.target.region);
     }
   }
   /// Which prices a rank has that takes the share of this number.

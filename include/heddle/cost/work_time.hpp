@@ -82,12 +82,14 @@ namespace heddle::cost_room {
   return flops > 0 ? flops * per_flop / curve.share(flops) : 0;
 }
 
-/// One call of a kernel: as long as it computes or as its memory takes, whichever is longer.
+/// One call of a kernel: as long as it computes or as its memory takes, whichever is longer, and of the other what does not pass meanwhile.
 ///
 /// Source  sources.md#roofline
+/// Tested  cost/work_time_test
 [[nodiscard]] constexpr double call_seconds(const Machine& m, double computing, double bytes) {
   const double moving = bytes * m.per_memory_byte;
-  return (computing > 0 || bytes > 0 ? m.per_call : 0) + (computing > moving ? computing : moving);
+  const double longer = computing > moving ? computing : moving, shorter = computing > moving ? moving : computing;
+  return (computing > 0 || bytes > 0 ? m.per_call : 0) + longer + (1 - m.memory_aside) * shorter;
 }
 
 /// Operations of an entry for one row, product by product: a backward that makes both gradients is two, each as efficient as its own operations.
@@ -104,21 +106,62 @@ struct EntryProducts {
   }
 };
 
+/// Whether the loss reads class numbers: fewer targets than outputs.
+[[nodiscard]] constexpr bool of_classes(const Program& p, const Entry& loss) {
+  const IndexRange& body = p.forward_bodies[p.chunks - 1];
+  for (int e = body.begin; e < body.end; ++e)
+    if (p.entries[e].what == BodyOp::load_targets) return p.entries[e].features < loss.features;
+  return false;
+}
+
+/// Seconds in which an entry computes for one row, of kinds of layers that have a rate of their own; below 0 of all others. With {"GELU", 3, 5} the
+/// forward of a GELU of 10 elements computes for 30.
+///
+/// Tested  cost/work_time_test
+[[nodiscard]] constexpr double rated_seconds(const Machine& m, const Program& p, const Entry& entry) {
+  if (m.layers[0].kind[0] == '\0') return -1;
+  if (entry.what == BodyOp::loss) {
+    const LayerRate* const rate = of_classes(p, entry) ? m.rate_of("CrossEntropy") : nullptr;
+    return rate != nullptr ? rate->forward * static_cast<double>(entry.features) : -1;
+  }
+  const std::int64_t flops = flops_of(p, entry);
+  const LayerRate* const rate = flops > 0 ? m.rate_of(p.graph->leaf(entry.node).kind.view()) : nullptr;
+  if (rate == nullptr) return -1;
+  return static_cast<double>(flops) * (entry.what == BodyOp::leaf_forward ? rate->forward : rate->backward);
+}
+
+/// The smallest extent of the products of a layer for so many rows; 0: it has none that its first parameter says. Linear<784, 50> for 64 rows of one
+/// position multiplies (64, 784) by (784, 50): 50. For 16 rows it is 16.
+///
+/// Tested  cost/work_time_test
+[[nodiscard]] constexpr std::int64_t smallest_extent(const Leaf& leaf, std::int64_t rows) {
+  if (leaf.parameter_count == 0 || leaf.parameters[0].shape.dimensions != 2 || leaf.vocabulary > 0) return 0;
+  const std::int64_t out = leaf.parameters[0].shape.sizes[0], in = leaf.parameters[0].shape.elements() / out;
+  const std::int64_t positions = in > 0 && leaf.in.elements() % in == 0 ? rows * (leaf.in.elements() / in) : 0;
+  const std::int64_t narrower = out < in ? out : in;
+  return positions < narrower ? positions : narrower;
+}
+
 /// An entry of a body for so many rows of a micro-batch: a call for each grain.
 ///
 /// Tested  cost/work_time_test
 [[nodiscard]] constexpr double entry_seconds(const Machine& m, const Program& p, const Entry& entry, std::int64_t rows) {
   const EntryProducts flops = EntryProducts::of(p, entry);
-  const bool works = flops.first + flops.second > 0;
+  const double rated = rated_seconds(m, p, entry);
+  const bool works = flops.first + flops.second > 0 || rated > 0;
   const bool in_bfloat16 = p.graph->values == ElementType::bfloat16;
   const bool counts_bytes = m.per_memory_byte > 0 || m.per_call > 0;
   if (!works && !counts_bytes) return 0;
-  const Efficiency& curve = works && m.attention.count() > 0 && p.graph->leaf(entry.node).parameter_count == 0 ? m.attention : m.efficiency;
+  const Efficiency& curve =
+      rated < 0 && works && m.attention.count() > 0 && p.graph->leaf(entry.node).parameter_count == 0 ? m.attention : m.efficiency;
   const auto call = [&](std::int64_t of) -> double {
     if (of == 0) return 0;
     const auto times = static_cast<double>(of);
-    const double computing = computing_seconds(m, in_bfloat16, curve, times * static_cast<double>(flops.first)) +
-                             computing_seconds(m, in_bfloat16, curve, times * static_cast<double>(flops.second));
+    const std::int64_t extent = rated < 0 && works && m.narrow.count() > 0 ? smallest_extent(p.graph->leaf(entry.node), of) : 0;
+    const double computing = rated >= 0 ? times * rated
+                                        : (computing_seconds(m, in_bfloat16, curve, times * static_cast<double>(flops.first)) +
+                                           computing_seconds(m, in_bfloat16, curve, times * static_cast<double>(flops.second))) /
+                                              (extent > 0 ? m.narrow.share(static_cast<double>(extent)) : 1);
     return call_seconds(m, computing, counts_bytes ? static_cast<double>(moved_bytes(p, entry, of)) : 0);
   };
   const std::int64_t grain = p.batch.grain_rows;
@@ -151,12 +194,20 @@ struct EntryProducts {
   }
 }
 
-/// A closing line: its memory, and a call of a kernel where it has any.
+/// Seconds in which a step computes, where "Adam" has a rate: that of an optimizer of two states for each element.
+[[nodiscard]] constexpr double stepping_seconds(const Machine& m, const Program& p, int role, const Instruction& line) {
+  if (line.op != ListOp::step || p.arenas[role][RegionKind::states].copies != 2) return 0;
+  const LayerRate* const rate = m.rate_of("Adam");
+  return rate != nullptr ? rate->forward * static_cast<double>(stepped_elements(p, line)) : 0;
+}
+
+/// A closing line: its memory, what it computes, and a call of a kernel where it has any.
 ///
 /// Tested  cost/work_time_test
 [[nodiscard]] constexpr double line_seconds(const Machine& m, const Program& p, int role, const Instruction& line) {
-  if (m.per_memory_byte == 0 && m.per_call == 0) return 0;
-  return call_seconds(m, 0, static_cast<double>(line_bytes_moved(p, role, line)));
+  const double computing = stepping_seconds(m, p, role, line);
+  if (m.per_memory_byte == 0 && m.per_call == 0) return computing;
+  return call_seconds(m, computing, static_cast<double>(line_bytes_moved(p, role, line)));
 }
 
 }  // namespace heddle::cost_room

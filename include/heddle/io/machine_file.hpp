@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: io. A Machine in a file, as JSON: what ./heddle measure writes, other programs read.
-// Sees: cost/machine, cost/machine_check, io/file, io/replacement, seams/error.  Does not see: plans, processes, threads.
+// Sees: cost/{machine, machine_check, machine_figures}, io/file, io/replacement, seams/error.  Does not see: plans, processes, threads.
 // In: a Machine, a path.  Out: write_machine, read_machine; M18 for what is none.
 #pragma once
 
@@ -17,40 +17,13 @@
 
 #include "heddle/cost/machine.hpp"
 #include "heddle/cost/machine_check.hpp"
+#include "heddle/cost/machine_figures.hpp"
 #include "heddle/io/file.hpp"
 #include "heddle/io/replacement.hpp"
 
 namespace heddle::io_room {
 
-inline constexpr std::string_view collective_names[] = {"ring", "recursive doubling", "halving and doubling", "hierarchical", "fastest"};
-
-/// visit(name, member) for every figure of a Machine: what is written is what is read.
-template <class M, class Visit> void each_figure(M& machine, Visit visit) {
-  visit("alpha", machine.alpha);
-  visit("beta", machine.beta);
-  visit("per_flop", machine.per_flop);
-  visit("per_bfloat16_flop", machine.per_bfloat16_flop);
-  visit("per_memory_byte", machine.per_memory_byte);
-  visit("per_call", machine.per_call);
-  visit("per_message", machine.per_message);
-  visit("per_collective", machine.per_collective);
-  visit("gamma", machine.gamma);
-  visit("acknowledgement", machine.acknowledgement);
-  visit("overlaps", machine.overlaps);
-  visit("efficiency", machine.efficiency.points);
-  visit("attention", machine.attention.points);
-  visit("cached", machine.cached.points);
-  visit("collectives", machine.collectives);
-  visit("levels", machine.levels);
-  visit("speeds", machine.speeds);
-  visit("memory", machine.memory);
-  visit("devices", machine.devices);
-}
-
-/// The parts of an entry of a list, in their order: a point of {4096, 0.5} is [4096, 0.5].
-template <class Visit> void each_part(EfficiencyPoint& point, Visit visit) { visit(point.flops), visit(point.share); }
-template <class Visit> void each_part(Level& level, Visit visit) { visit(level.ranks), visit(level.alpha), visit(level.beta); }
-template <class Visit> void each_part(RankSpeed& speed, Visit visit) { visit(speed.first), visit(speed.last), visit(speed.speed); }
+using cost_room::collective_names, cost_room::each_figure, cost_room::each_part, cost_room::entries_of;
 
 /// Writes numbers so that they are read as the same bits.
 class MachineText {
@@ -76,10 +49,10 @@ class MachineText {
   }
   void value(int number) { text_ += std::to_string(number); }
   void value(const Bytes& bytes) { text_ += std::to_string(bytes.value); }
+  void value(const char (&kind)[24]) { text_.append("\"").append(std::string_view{kind}).append("\""); }
   void value(CollectiveAlgorithm algorithm) { text_.append("\"").append(collective_names[static_cast<std::size_t>(algorithm)]).append("\""); }
   template <class Entry, std::size_t Most> void member(std::string_view name, Entry (&list)[Most]) {
-    std::size_t count = Most;
-    while (count > 0 && list[count - 1] == Entry{}) --count;
+    const std::size_t count = entries_of(list);
     if (count == 0) return;
     begin(name);
     for (std::size_t i = 0; i < count; ++i) {
@@ -135,6 +108,12 @@ class MachineReader {
     at_ = static_cast<std::size_t>(end - text_.data());
   }
   void value(Bytes& bytes) { value(bytes.value); }
+  void value(char (&kind)[24]) {
+    const std::string named = word();
+    if (named.empty() || named.size() >= sizeof kind)
+      refuse("has '" + named.substr(0, 40) + "' where a kind of layer of 1 to 23 letters belongs");
+    named.copy(kind, sizeof kind);
+  }
   void value(bool& fact) {
     space();
     fact = text_.compare(at_, 4, "true") == 0;

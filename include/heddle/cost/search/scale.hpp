@@ -113,6 +113,7 @@ class Scales {
     machine.per_flop /= speed;
     machine.per_bfloat16_flop /= speed;
     machine.per_call /= speed;
+    for (LayerRate& rate : machine.layers) rate.forward /= speed, rate.backward /= speed;
     return machine;
   }
 
