@@ -70,7 +70,8 @@ TEST_CASE("rates of layers are of kinds with names, each once, and none is negat
   CHECK(check(Machine{.layers = {{"GELU", 1e-9, 0}, {"CrossEntropy", 0, 0}}}).ok());
   CHECK(words(Machine{.layers = {{"GELU", -1, 0}}}) ==
         "[heddle.M16] a Machine has a layer with forward -1. Fix: give it a number from 0 to 1e9; 0 takes no time.");
-  CHECK(words(Machine{.layers = {{"GELU", 1, 0}, {"ReLU", 1, 1}, {"GELU", 2, 0}}}) == "[heddle.M16] a Machine has two rates of GELU. Fix: leave one.");
+  CHECK(words(Machine{.layers = {{"GELU", 1, 0}, {"ReLU", 1, 1}, {"GELU", 2, 0}}}) ==
+        "[heddle.M16] a Machine has two rates of GELU. Fix: leave one.");
   CHECK(words(Machine{.layers = {{"", 1, 0}}}) ==
         "[heddle.M16] a Machine has a rate of layers behind an empty entry, which ends the list. Fix: leave no entry empty before it.");
   CHECK(check(Machine{.layers = {{"GELU", 1, 0}, {}, {"ReLU", 1, 1}}}).code == Code{'M', 16});

@@ -43,7 +43,8 @@ struct RankSpeed {
 };
 
 /// Layers of a kind that take what no curve of products says: {"GELU", 3e-9, 5e-9} takes 3 ns for each operation of its forward and 5 of its
-/// backward. Of "CrossEntropy", the loss and its gradient at once, each element of the output counts as one operation; of "Adam" each that is stepped.
+/// backward. Of "CrossEntropy", the loss and its gradient at once, each element of the output counts as one operation; of "Adam" each that is
+/// stepped.
 struct LayerRate {
   char kind[24]{};      ///< as the layer is spelled, without its sizes; empty: no entry
   double forward = 0;   ///< seconds an operation
@@ -157,6 +158,6 @@ struct Machine {
 }  // namespace heddle::cost_room
 
 namespace heddle::extending {
-using cost_room::CollectiveAlgorithm, cost_room::LayerRate, cost_room::Level, cost_room::Link, cost_room::Machine, cost_room::RankSpeed, cost_room::each_of,
-    cost_room::with_speed, cost_room::with_working_set;
+using cost_room::CollectiveAlgorithm, cost_room::LayerRate, cost_room::Level, cost_room::Link, cost_room::Machine, cost_room::RankSpeed,
+    cost_room::each_of, cost_room::with_speed, cost_room::with_working_set;
 }  // namespace heddle::extending

@@ -110,8 +110,7 @@ class MachineReader {
   void value(Bytes& bytes) { value(bytes.value); }
   void value(char (&kind)[24]) {
     const std::string named = word();
-    if (named.empty() || named.size() >= sizeof kind)
-      refuse("has '" + named.substr(0, 40) + "' where a kind of layer of 1 to 23 letters belongs");
+    if (named.empty() || named.size() >= sizeof kind) refuse("has '" + named.substr(0, 40) + "' where a kind of layer of 1 to 23 letters belongs");
     named.copy(kind, sizeof kind);
   }
   void value(bool& fact) {
