@@ -61,9 +61,10 @@ TEST_CASE("R08, R18: other programs and seeds are told in all processes before t
   for (const std::string& words : begin([](StartPledge& start) { start.seed = 4; }))
     CHECK(begins(words, "[heddle.R18] rank 1 starts with another seed"));
   CHECK(folder.files() == 0);
-  for (const std::string& words : said_by(2, [&](int rank) { static_cast<void>(FolderMeeting{{folder.text(), rank, 2}, start_of(3), 20s}); }))
-    CHECK(words == "[heddle.R03] the plan has 3 devices, but 2 processes meet in the folder '" + folder.text() +
-                       "', and each is one rank. Fix: start as many processes as devices.");
+  const std::vector<std::string> said = said_by(2, [&](int rank) { static_cast<void>(FolderMeeting{{folder.text(), rank, 2}, start_of(3), 20s}); });
+  CHECK(said[1] ==
+        "[heddle.R03] the plan has 3 devices, but this process is rank 1 of 2. Fix: start 3 processes, with torchrun, srun, or RANK and "
+        "WORLD_SIZE set in each.");
 }
 
 TEST_CASE("T10: all are told of a step with other rows, and of another call") {

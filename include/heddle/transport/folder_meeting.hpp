@@ -87,7 +87,7 @@ class FolderMeeting final : private FolderResident {
     name << std::to_string(owner.value);
     do {
       const std::span<std::byte> part = bytes.first(std::min(most, bytes.size()));
-      const bool mine = owner == rank();
+      const bool mine = owner.value == place_.rank;
       exchange(name, mine ? part : std::span<std::byte>{}, [&](int r, std::span<const std::byte> said) {
         if (r == owner.value && !mine) letters_.read(r, said, part);
       });
@@ -116,8 +116,8 @@ class FolderMeeting final : private FolderResident {
   /// Errors  R03 another number of processes than devices
   [[nodiscard]] static const MeetingPlace& sound(const MeetingPlace& place, const StartPledge& start) {
     if (place.ranks != start.ranks)
-      throw Error(Code{'R', 3}, written({"the plan has ", start.ranks, " devices, but ", place.ranks, " processes meet in the folder '", place.folder,
-                                         "', and each is one rank. Fix: start as many processes as devices."}));
+      throw Error(Code{'R', 3}, written({"the plan has ", start.ranks, " devices, but this process is rank ", place.rank, " of ", place.ranks,
+                                         ". Fix: start ", start.ranks, " processes, with torchrun, srun, or RANK and WORLD_SIZE set in each."}));
     return place;
   }
   [[nodiscard]] RankLost lost(const OperationName& operation, std::int64_t k) {
