@@ -109,6 +109,22 @@ TEST_CASE("R01: a process that throws is told to all, with its reason; so is one
   CHECK(std::chrono::steady_clock::now() - begun < 10s);
 }
 
+TEST_CASE("R38: a folder that is gone is told by the next call, and giving up there says nothing more") {
+  const Folder folder{"meeting_gone"};
+  const std::vector<std::string> said = said_by(1, [&](int) {
+    FolderMeeting meeting{{folder.text(), 0, 1}, start_of(1), 20s};
+    fs::remove_all(folder.path);
+    try {
+      meeting.begin_call(step(1));
+    } catch (const Error& error) {
+      meeting.give_up(Rank{0}, error.what());
+      throw;
+    }
+  });
+  CHECK(begins(said[0], "[heddle.R38] the folder '" + folder.text() + "/met_"));
+  CHECK(has(said[0], "' in which processes meet takes no file of this process"));
+}
+
 TEST_CASE("R01: of a process that ends by exit() in a call its last words tell; of one that is killed the deadline") {
   for (const bool killed : {false, true}) {
     const Folder folder{"meeting_ends"};

@@ -48,6 +48,7 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
 /// HEDDLE_MEETING=/shared/met is rank 5 of 8 in /shared/met/run_77.0.
 ///
 /// Errors  R38 no folder, R20 no numbers
+/// Source  sources.md#launchers
 /// Tested  backend/world_folder_test
 [[nodiscard]] HEDDLE_COLD inline MeetingPlace place_of_process(const Environment& environment = process_environment) {
   if (said_place) return *said_place;

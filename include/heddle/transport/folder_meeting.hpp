@@ -107,8 +107,13 @@ class FolderMeeting final : private FolderResident {
       return;
     throw lost(operation.describe(), k);
   }
-  /// This rank stops: the others are told why.
-  void give_up(Rank, const std::string& why) { watch_.say_farewell(why); }
+  /// This rank stops: the others are told why. Where the folder takes nothing any more they find out at the deadline.
+  void give_up(Rank, const std::string& why) noexcept {
+    try {
+      watch_.say_farewell(why);
+    } catch (const std::exception&) {  // what made this rank stop is said, not this
+    }
+  }
 
  private:
   static constexpr const char* end_of_the_process = "its process has ended in the middle of the plan, by exit() or by the end of main";

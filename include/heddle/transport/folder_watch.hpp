@@ -47,7 +47,7 @@ class FolderWatch {
   /// Whether this rank has stopped.
   [[nodiscard]] bool out() const { return lost_.contains(rank_); }
   /// Whether the rank needs nobody any more: its part has ended as it should.
-  [[nodiscard]] bool left(int rank) const { return words_[at(rank)].kind == Words::left; }
+  [[nodiscard]] bool left(int rank) const { return words_[at(rank)].kind == Words::has_left; }
   /// Whether some rank has stopped, as far as it is known: looks are some milliseconds apart.
   [[nodiscard]] bool hears_of_loss() {
     if (const Clock::time_point now = Clock::now(); now >= next_look_) {
@@ -92,7 +92,7 @@ class FolderWatch {
     lost_.add_if_first(rank_, why);
     lost_.add(rank_, "");
     Words& own = words_[at(rank_)];
-    own.kind = Words::stopped;
+    own.kind = Words::has_stopped;
     own.rank = lost_.cause();
     own.say(lost_.why());
     put_own();
@@ -101,20 +101,20 @@ class FolderWatch {
   /// This rank says nothing more; whether no other one does either.
   [[nodiscard]] bool leaves_last() {
     if (!out()) {
-      words_[at(rank_)].kind = Words::left;
+      words_[at(rank_)].kind = Words::has_left;
       put_own();
     }
     read_words();
-    return std::all_of(words_.begin(), words_.end(), [](const Words& words) { return words.kind != Words::here; });
+    return std::all_of(words_.begin(), words_.end(), [](const Words& words) { return words.kind != Words::takes_part; });
   }
 
  private:
   /// A notice of 1,056 bytes: 40 of numbers and flags, and 1,016 of text.
   struct Words {
     static constexpr std::uint64_t mark_of_all = 0x7364726f77646c68;
-    enum Kind : std::int32_t { here, left, stopped };
+    enum Kind : std::int32_t { takes_part, has_left, has_stopped };
     std::uint64_t mark = mark_of_all;
-    std::int32_t kind = here;
+    std::int32_t kind = takes_part;
     std::int32_t rank = -1;    // who was lost first, of one that has stopped
     std::int64_t asked = 0;    // how often it has asked who is there
     std::int64_t counted = 0;  // how often it has written
@@ -150,7 +150,7 @@ class FolderWatch {
   }
   void look_for_loss() {
     Words first;
-    if (heard_ || !get("lost", first) || first.kind != Words::stopped) return;
+    if (heard_ || !get("lost", first) || first.kind != Words::has_stopped) return;
     heard_ = true;
     lost_.add_if_first(first.rank, first.text.data());
     add_lost();
@@ -158,7 +158,7 @@ class FolderWatch {
   void add_lost() {
     read_words();
     for (int other = 0; other < static_cast<int>(words_.size()); ++other)
-      if (words_[at(other)].kind == Words::stopped && !lost_.contains(other)) lost_.add(other, words_[at(other)].text.data());
+      if (words_[at(other)].kind == Words::has_stopped && !lost_.contains(other)) lost_.add(other, words_[at(other)].text.data());
   }
   /// Reads the others, and answers if one has asked.
   void listen(const OperationName& what) {

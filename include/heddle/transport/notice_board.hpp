@@ -38,6 +38,7 @@ namespace heddle::transport_room {
 /// in /shared/run7 the notice "3.words" is the file /shared/run7/3.words.
 ///
 /// Errors  R38 the folder cannot be made or written
+/// Source  sources.md#nfs
 /// Tested  transport/notice_board_test
 class NoticeBoard {
  public:
