@@ -17,10 +17,12 @@ using namespace plans_on_cards;
 
 namespace {
 
+std::vector<std::string> notes;
 /// A meeting of one process, which notes what it is asked.
 struct Alone {
   using World = std::vector<std::string>*;
-  Alone(World notes, const StartPledge& start, std::chrono::nanoseconds) : notes_(notes) {
+  static World world() { return &notes; }
+  Alone(World to, const StartPledge& start, std::chrono::nanoseconds) : notes_(to) {
     note("start with " + std::to_string(start.ranks) + (has_tf32(start) ? ", TF32 is told" : ""));
   }
   static bool has_tf32(const StartPledge& start) { return start.build.view().find("TF32=off;") != std::string_view::npos; }
@@ -49,14 +51,11 @@ struct Alone {
 };
 static_assert(MeetingOfProcesses<Alone>);
 
-std::vector<std::string> notes;
 struct CudaAlone : CudaThreads {
   using Session = CardSession<Alone>;
 };
 
 }  // namespace
-
-template <> Alone::World heddle::backend_room::world_of<Alone>() { return &notes; }
 
 TEST_CASE("processes are asked before anything of a call is queued, and hear why one of them stops") {
   notes.clear();

@@ -17,7 +17,13 @@
 namespace heddle::backend_room {
 
 static_assert(MeetingOfProcesses<FolderMeeting>);
-template <> [[nodiscard]] inline MeetingPlace world_of<FolderMeeting>() { return place_of_process(); }
+
+/// Where the program, or its environment, says that the process is: rank 1 of 4 in /shared/run7.
+///
+/// Tested  backend/cuda_files_test
+struct StartedApart {
+  [[nodiscard]] static MeetingPlace world() { return place_of_process(); }
+};
 
 /// A plan of one device in this process, whatever the others do.
 class SessionInEachProcess : public ThreadSession {
@@ -36,7 +42,7 @@ class SessionInEachProcess : public ThreadSession {
 struct CudaFiles {
   using Compute = CudaCompute;
   using Reference = EigenCompute;
-  using Session = CardSession<FolderMeeting>;
+  using Session = CardSession<FolderMeeting, StartedApart>;
   using SessionOfOne = SessionInEachProcess;
   using Ranks = RanksInFolder;
   static constexpr bool on_gpus = true, card_for_each = true;

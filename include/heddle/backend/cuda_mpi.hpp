@@ -54,6 +54,7 @@ namespace heddle::backend_room {
 class MpiMeeting {
  public:
   using World = MPI_Comm;
+  [[nodiscard]] static MPI_Comm world() { return agreed_world(); }
   HEDDLE_COLD MpiMeeting(MPI_Comm world, const StartPledge& start, std::chrono::nanoseconds deadline)
       : world_(world), mpi_(world, static_cast<int>(start.ranks), {everybody(start.ranks)}, PendingLimits{1, 2, {1}, nullptr}, deadline, start) {}
 
@@ -90,7 +91,6 @@ class MpiMeeting {
   Mpi mpi_;
 };
 static_assert(MeetingOfProcesses<MpiMeeting>);
-template <> [[nodiscard]] inline MPI_Comm world_of<MpiMeeting>() { return agreed_world(); }
 
 /// CUDA with one process for each card, on one machine or several. Every process makes the same trainers and calls, as with CpuMpi; results are the
 /// same in all of them.

@@ -110,19 +110,17 @@ concept MeetingOfProcesses = requires(M meeting, const M& seen, const CallPledge
   meeting.give_up(Rank{0}, why);
 };
 
-/// Where the processes of a meeting are, as they were started.
-template <class Meeting> [[nodiscard]] typename Meeting::World world_of();
-
 /// The rank of a plan that has the card of this process; the others have theirs. What processes must agree on (program, seed, build, the batch and
 /// the options of each step) goes through the meeting before anything of a call is queued, and so do losses and parameters that all are told.
+/// Started::world() is where processes meet, as they were started.
 ///
 /// Tested  backend/cuda_processes_test, backend/cuda_mpi_test, backend/cuda_files_test
-template <MeetingOfProcesses Meeting> class CardSession {
+template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession {
  public:
   using Endpoint = RankOnCard::Endpoint;
   using Device = CudaDevice;
 
-  CardSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline) : CardSession(needs, deadline, world_of<Meeting>()) {}
+  CardSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline) : CardSession(needs, deadline, Started::world()) {}
   HEDDLE_APART CardSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline, const typename Meeting::World& world)
       : meeting_(world, pledge_of(needs), deadline),
         peers_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements, nullptr}, deadline) {
