@@ -29,7 +29,7 @@
 namespace heddle::transport_room {
 
 /// All ranks take part in all that is said here, in one order: the k-th exchange of each is the k-th of all. 4 processes that compare a step write
-/// and read 4 files of 200 bytes.
+/// and read 4 files of 140 bytes.
 ///
 /// Moves   what is shared, and 112 bytes for each rank and exchange, through the folder
 /// Errors  R01 a rank that has given up, has ended or is silent for longer than the deadline; R03, R38 of the handshake; R08, R18, O02 another start;
