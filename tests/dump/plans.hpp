@@ -169,6 +169,12 @@ template <class Visit> void each_plan_in_phases(Visit& visit) {
   visit.template plan<Of<Joint, Hybrid<In<2, ZeroBubbleH1>, DataParallel<2>>, Clip<GlobalNorm>>>("norms over ranks, 2 stages, ZB-H1, x 2 replicas");
 }
 
+template <class Visit> void each_guarded_plan(Visit& visit) {
+  visit.template plan<Of<Blocks, DataParallel<2>, Guarded>>("2 replicas, guarded");
+  visit.template plan<Of<Blocks, Hybrid<In<2, OneFOneB, 2>, Sharded<2, OptimizerState>>, Guarded, LossScaling, Clip<GlobalNorm>>>(
+      "2 stages x 2 slices of states, scaled, clipped, guarded");
+}
+
 template <class Visit> void each_dumped_plan(Visit& visit) {
   each_batch_plan(visit);
   each_stage_plan(visit);
@@ -176,6 +182,7 @@ template <class Visit> void each_dumped_plan(Visit& visit) {
   each_forked_plan(visit);
   each_tracking_plan(visit);
   each_plan_in_phases(visit);
+  each_guarded_plan(visit);
 }
 
 }  // namespace heddle::tests::dumped

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.L09\] What runs a plan has no backend\.
-// expect-g++: AllowTF32 names CpuThreads, which computes on cores and rounds no factors\. Fix: name CudaOneCard, CudaThreads or CudaMpi in it, or
-// leave it out\.
+// expect-g++: AllowTF32 names CpuThreads, which computes on cores and rounds no factors\. Fix: name CudaOneCard, CudaThreads, CudaMpi or
+// CudaFiles in it, or leave it out\.
 #include "heddle/core/fire.hpp"
 
 #include "heddle/backend/cpu_threads.hpp"

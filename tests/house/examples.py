@@ -16,7 +16,7 @@ MOST_LINES = 40
 BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /usr/include/eigen3 )?(\S+)( -pthread)?(?: -lz)? -o (\w+) && (mpirun -np \d )?\./(\w+)")
 # Of a program for cards: -lnccl where several are joined, -lz where it reads .gz files, and what the compiler of MPI says where processes are.
 BUILD_FOR_CARDS = re.compile(r"// Build: nvcc -std=c\+\+20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 (?:\$\(mpicxx --showme:compile\) )?(\S+) "
-                             r"(?:\$\(mpicxx --showme:link \| sed 's/-Wl,/-Xlinker /g'\) )?-lcublasLt (?:-lnccl )?(?:-lz )?-o (\w+) && (?:mpirun -np \d )?\./(\w+)")
+                             r"(?:\$\(mpicxx --showme:link \| sed 's/-Wl,/-Xlinker /g'\) )?-lcublasLt (?:-lnccl )?(?:-lz )?-o (\w+) && (?:mpirun -np \d |HEDDLE_MEETING=\S+ torchrun --nproc-per-node \d --no-python )?\./(\w+)")
 # A program for the cores and one for a card, *_on_cores.cpp and *_on_card.cu, are the same but for these words; so is what they print.
 WORDS_OF_A_CARD = (("_on_card", "_on_cores"), ("cuda_one_card", "cpu_threads"), ("CudaOneCard", "CpuThreads"))
 BY_HAND = ("examples/by_hand/data_parallel_mpi.cpp", "examples/by_subject/replicate_scatter_gather.cpp")  # they show what it takes without Heddle
@@ -122,7 +122,9 @@ CORES = "//\n// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 exam
 CARD = "//\n// Build: nvcc -std=c++20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 examples/c_on_card.cu -lcublasLt -lz -o c_on_card " \
        "&& ./c_on_card\n//\n#include <heddle/backend/cuda_one_card.hpp>\nint main() { return run_main([] { twice<CudaOneCard>(); }); }\n"
 PAIR = {"examples/c_on_cores.cpp": CORES, "examples/c_on_card.cu": CARD, "examples/c_on_cores.expected": "loss 1\n", "examples/c_on_card.expected": "loss 1\n"}
-ACCEPTED = SHARED | PAIR | {"examples/01_a.cpp": FIRST + SHOWN + "int main() {}\n"}
+APART = "//\n// Build: nvcc -std=c++20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 examples/d.cu -lcublasLt -lnccl -o d && " \
+        "HEDDLE_MEETING=/dev/shm/met torchrun --nproc-per-node 4 --no-python ./d\n//\nint main() { return run_main([] {}); }\n"
+ACCEPTED = SHARED | PAIR | {"examples/01_a.cpp": FIRST + SHOWN + "int main() {}\n", "examples/d.cu": APART}
 REFUSED = {
     "examples/01_a.cpp: the refused variant says: [heddle.B01] it is 3.": SHARED | {"examples/01_a.cpp": FIRST + SHOWN.replace("// 3.", "// 4.")},
     "do not compile as questions": SHARED | {"examples/01_a.cpp": FIRST + SHOWN.replace("Plan<3>", "Plan<four>")},

@@ -68,7 +68,7 @@ class Machine {
   }
 
   /// Steps of different rows: one whole and reported; one of fewer rows, if the plan takes fewer, and not reported; and if the plan scales its loss,
-  /// one in which a gradient of one row overflows.
+  /// or is guarded, one in which a gradient of one row overflows, and a loss of one rank is not finite.
   [[nodiscard]] Outcome run(const Program& changed) {
     Program training = training_;
     Program mode = changed;
@@ -99,18 +99,53 @@ class Machine {
   /// Where somebody watches, entries that may run at once run one after another: either way gives what is wanted.
   struct Nobody : Observer {};
 
+  /// A loss of one rank that is not finite, as a card has it: the host refuses it where it is made, so its flag stays 0. What each rank knows of it
+  /// when it steps is noted: the flag as it was when the rank last decided whether to skip.
+  class OddLoss : public Observer {
+   public:
+    OddLoss(std::vector<std::unique_ptr<RankExecutor>>& executors, const Program& mode)
+        : executors_(executors), decided_(executors.size(), unwritten()), told_(executors.size()) {
+      for (std::size_t r = 0; r < executors.size(); ++r)
+        if (executors[r]->role() == mode.loss_role()) odd_ = static_cast<int>(r);
+    }
+    void finished(const Observation& of) override {
+      if (of.entry >= 0) return;
+      const ListOp line = of.program->instructions[of.instruction].op;
+      const auto rank = static_cast<std::size_t>(of.rank.value);
+      if (line == ListOp::guard && of.rank.value == odd_) flag(of) = 1;
+      if (line == ListOp::skip) decided_[rank] = flag(of);
+      if (line == ListOp::step) told_[rank].push_back(decided_[rank]);
+    }
+    [[nodiscard]] const std::vector<float>& told(std::size_t rank) const { return told_[rank]; }
+
+   private:
+    [[nodiscard]] float& flag(const Observation& of) {
+      auto& executor = *executors_[static_cast<std::size_t>(of.rank.value)];
+      const std::int64_t norms = of.program->arenas[executor.role()][RegionKind::norms].begin;
+      return *reinterpret_cast<float*>(executor.arena().bytes(norms + 4 * of.program->before_step().place(Fact::loss, of.program->unit_count)));
+    }
+    std::vector<std::unique_ptr<RankExecutor>>& executors_;
+    std::vector<float> decided_;  // by rank
+    std::vector<std::vector<float>> told_;
+    int odd_ = 0;
+  };
+
   void run(const Program& training, const Program& mode, Outcome& out) {
     World world{mode.mesh.ranks(), groups_};
     Ranks ranks = make(training, mode, world);
     outputs_.assign(static_cast<std::size_t>(3 * rows_ * whole_.output().elements()), unwritten());
-    for (int step = 1; step <= (mode.scales_loss && mode.training ? 3 : 2) && out.ending == Ending::fine; ++step) {
+    OddLoss odd{ranks.executors, mode};
+    for (int step = 1; step <= (mode.before_step().may_skip() && mode.training ? 3 : 2) && out.ending == Ending::fine; ++step) {
       poison(ranks);
       Exact::read_unwritten() = false;
-      const StepInput input = input_of(mode, step);
+      StepInput input = input_of(mode, step);
+      if (step == 3 && mode.guards) input.observer = &odd;
       out.ending = end_of(ranks, input);
       if (out.ending == Ending::fine && !world.at_rest()) out.ending = Ending::misuse;
       if (out.ending == Ending::fine && (Exact::read_unwritten() || wrote_outside(ranks))) out.ending = Ending::address;
       if (out.ending == Ending::fine) take_result(mode, ranks, step, out.result);
+      for (std::size_t r = 0; r < ranks.executors.size() && step == 3; ++r)
+        out.result.insert(out.result.end(), odd.told(r).begin(), odd.told(r).end());
     }
   }
   struct Ranks {

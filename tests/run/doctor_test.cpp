@@ -153,10 +153,10 @@ TEST_CASE("R25: a plan is not said to run on GPUs while no backend computes ther
   for (int g = 0; g < 4; ++g) machine.gpu(g, "A", "GPU-" + std::to_string(g));
   const Checkup threads = doctor<Four, CpuThreads>(machine.surroundings(), {.on_gpus = true});
   CHECK_FALSE(threads.can_work());
-  CHECK(
-      sentence(threads, 25) ==
-      "[heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores. Fix: name CudaThreads, CudaMpi or CudaOneCard, or run it on cores, "
-      "with CpuThreads or CpuMpi.");
+  CHECK(sentence(threads, 25) ==
+        "[heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores. Fix: name CudaThreads, CudaMpi, CudaFiles or CudaOneCard, or run "
+        "it on cores, "
+        "with CpuThreads or CpuMpi.");
   CHECK_FALSE(doctor<Four>(machine.surroundings(), {.on_gpus = true}).can_work());
   CHECK(doctor<Four, OnGpus>(machine.surroundings()).findings.empty());
 }

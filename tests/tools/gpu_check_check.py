@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Asks tools/gpu_check what it says of wrong options and of a machine without a GPU; with --build its programs are compiled by nvcc, where that is.
+"""Asks tools/gpu_check what it says of wrong options and of a machine without a GPU; and what it makes of its examples beside a stub of
+nvidia-smi; with --build its programs are compiled by nvcc, where that is.
 
 usage: gpu_check_check.py SCRIPT [--build]
 """
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -37,13 +39,52 @@ with tempfile.TemporaryDirectory() as folder:
     ended = run("--to", folder + "/made", path=folder)
     check("no GPU, and nothing built to run there", run("--run-only", path=folder).returncode == 77, ended)
     check("no GPU", ended.returncode == 77 and ended.stdout == "SKIPPED: no NVIDIA GPU was found here\n" and not os.path.exists(folder + "/made"), ended)
+PARTS = ("rates", "bits", "bits_fused", "graphs", "kernels", "plans", "cards", "halves", "products")
+EXAMPLES = pathlib.Path(SCRIPT).resolve().parents[1] / "examples" / "on_cards"
+
+
+def stub(path, *lines):
+    path.write_text("#!/bin/sh\n" + "".join(line + "\n" for line in lines))
+    path.chmod(0o755)
+
+
+def run_stubs(cards, **said):
+    """What gpu_check says of stubs in the place of its programs: parts say nothing, and an example what is given."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = pathlib.Path(folder)
+        (here / "bin").mkdir()
+        stub(here / "bin" / "nvidia-smi", *(f"echo 'GPU {n}: stub'" for n in range(cards)))
+        stub(here / "bin" / "mpirun", "exec true" if cards < 4 else f"cat '{EXAMPLES}/one_process_per_gpu.expected'")
+        for program in PARTS:
+            stub(here / program, "true")
+        for name, lines in said.items():
+            stub(here / name, *lines)
+        ended = run("--run-only", "--to", folder, path=f"{here / 'bin'}:{os.environ['PATH']}")
+        return ended, (here / "examples.md").read_text() if (here / "examples.md").exists() else ""
+
+
+as_expected = {name: [f"cat '{EXAMPLES}/{name}.expected'"] for name in ("mnist_on_card", "gpt_on_card", "one_word")}
+line = ["[ $RANK = 0 ] && first=', says the first process'", 'echo "loss 1.759 after 20 steps$first"']
+ended, table = run_stubs(4, one_process_per_gpu=["true"], one_process_per_gpu_without_mpi=line, **as_expected)
+check("examples that print what is expected", ended.returncode == 0 and table.count("| prints what is expected | ") == 5 and "examples: 0 rows wrong" in table, ended)
+close = ["sed 's/1.849/1.861/; s/1.000/0.995/' " + f"'{EXAMPLES}/mnist_on_card.expected'"]
+ended, table = run_stubs(1, one_process_per_gpu=["true"], **dict(as_expected, mnist_on_card=close))
+check("numbers that are close, and an example that needs more cards", ended.returncode == 0 and table.count("| prints what is expected | ") == 3
+      and "| one_process_per_gpu | SKIPPED: it needs 4 cards, 1 is here |" in table, ended)
+far = ["sed 's/1.849/1.949/' " + f"'{EXAMPLES}/mnist_on_card.expected'"]
+ended, table = run_stubs(1, mnist_on_card=far, gpt_on_card=["echo '[heddle.R36] it failed'", "exit 1"], one_word=["echo no table"])
+check("an example that prints other numbers, one that fails, one that says something else, one that was not built", ended.returncode == 1
+      and "| mnist_on_card | **prints something else** |" in table and "| gpt_on_card | **ended with 1** |" in table and "[heddle.R36] it failed |" in table
+      and "| one_word | **prints something else** |" in table and "| one_process_per_gpu | SKIPPED: it was not built, mpicxx was not found |" in table
+      and "examples: 3 rows wrong" in table, ended)
 if "--build" in sys.argv:
     if not (shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")):
         print("SKIPPED: nvcc is not installed")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         ended = run("--build-only", "--to", folder)
-        programs = {"bits", "bits_fused", "rates", "products", "graphs", "kernels", "plans", "cards", "halves"}
-        check("all programs compile without a warning", ended.returncode == 0 and ended.stderr == "" and set(os.listdir(folder)) == programs, ended)
+        always = set(PARTS) | {"gpt_on_card", "one_word", "one_process_per_gpu_without_mpi"}
+        check("all programs compile without a warning", ended.returncode == 0 and ended.stderr == "" and always <= set(os.listdir(folder))
+              <= always | {"mnist_on_card", "one_process_per_gpu"}, ended)
 print("\n".join(faults) if faults else "gpu_check says what it should")
 sys.exit(1 if faults else 0)

@@ -41,13 +41,6 @@ TEST_CASE("requests complete together, one by one or in the order of their arriv
   CHECK((seen == 0 && in[0] == other + 10));
 }
 
-TEST_CASE("who waits looks without a sleep for 2 ms, then sleeps for a thousandth of its wait, at least 20 us and at most 1 ms") {
-  using namespace std::chrono_literals;
-  static_assert(sleep_after(0ns) == 0ns && sleep_after(1999us) == 0ns);
-  static_assert(sleep_after(2ms) == 20us && sleep_after(20ms) == 20us);
-  static_assert(sleep_after(50ms) == 50us && sleep_after(1s) == 1ms && sleep_after(24h) == 1ms);
-}
-
 TEST_CASE("a receive that nobody has matched is taken back") {
   const FirstRanks ranks{2};
   if (!ranks.taking_part()) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. AllowTF32: a backend of cards whose float32 products round their factors to TF32.
 // Sees: run/transport_needs, core.  Does not see: which transport, kernels.
-// In: CudaOneCard, CudaThreads or CudaMpi.  Out: AllowTF32.
+// In: CudaOneCard, CudaThreads, CudaMpi or CudaFiles.  Out: AllowTF32.
 #pragma once
 
 #include <chrono>
@@ -42,8 +42,8 @@ template <class Backend> struct NamedForTF32 {
   static constexpr Diagnosis found = [] {
     if (ComputesOnCards<Backend>) return Diagnosis{};
     return Diagnosis{Code{'L', 9}, "AllowTF32 names "} << type_name<Backend>().view()
-                                                       << ", which computes on cores and rounds no factors. Fix: name CudaOneCard, CudaThreads or "
-                                                          "CudaMpi in it, or leave it out.";
+                                                       << ", which computes on cores and rounds no factors. Fix: name CudaOneCard, CudaThreads, "
+                                                          "CudaMpi or CudaFiles in it, or leave it out.";
   }();
 };
 /// Refused where it is named, before a Trainer asks what it is.

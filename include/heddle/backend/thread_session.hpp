@@ -25,9 +25,9 @@ class ThreadSession {
  public:
   using Endpoint = Threads::Endpoint;
 
-  HEDDLE_APART ThreadSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
+  HEDDLE_APART ThreadSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline, const Environment& environment = process_environment)
       : world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, {}, needs.add}, deadline), workers_(needs.ranks) {
-    if (const Diagnosis odd = RanksAsThreads::refusal(needs.ranks); !odd.ok()) throw Error{odd};
+    if (const Diagnosis odd = RanksAsThreads::refusal(needs.ranks, environment); !odd.ok()) throw Error{odd};
   }
 
   [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) { return Threads::memory(needs); }

@@ -141,7 +141,7 @@ struct Doctor {
     Diagnosis d = Diagnosis{Code{'R', 25}, ""} << "the plan is to run on GPUs, but ";
     d << (checkup.backend.name.empty() ? std::string_view{"no backend"} : std::string_view{checkup.backend.name})
       << (checkup.backend.name.empty() ? " is named. " : " computes on cores. ");
-    refuse(d << "Fix: name CudaThreads, CudaMpi or CudaOneCard, or run it on cores, with CpuThreads or CpuMpi.");
+    refuse(d << "Fix: name CudaThreads, CudaMpi, CudaFiles or CudaOneCard, or run it on cores, with CpuThreads or CpuMpi.");
   }
   void memory() {
     const Bytes needed = checkup.needed_memory();

@@ -19,6 +19,7 @@
 
 #include "heddle/seams/error.hpp"
 #include "heddle/transport/mpi_process.hpp"
+#include "heddle/transport/pause_between_looks.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
 namespace heddle::transport_room {
@@ -93,25 +94,6 @@ class MpiRequests {
   std::vector<MPI_Request> requests_;
   std::vector<int> completed_;  // what MPI_Testsome writes
 };
-
-/// How long a process that has waited so long for another one sleeps before its next look at what MPI has done; 0: it only lets others have the core.
-/// Most waits of a step end while it still looks without a pause. After 2 ms it sleeps for a thousandth of what it has waited, 20 us to 1 ms: it
-/// takes a tenth of a core, and less the longer it waits, and sees the other one a few percent later at most. After 50 ms it sleeps 50 us.
-///
-/// Tested  transport/mpi_calls_test
-[[nodiscard]] constexpr std::chrono::nanoseconds sleep_after(std::chrono::nanoseconds waited) {
-  using namespace std::chrono_literals;
-  return waited < 2ms ? 0ns : std::clamp<std::chrono::nanoseconds>(waited / 1000, 20us, 1ms);
-}
-
-/// Between two looks. Who has waited long is probably waiting for somebody who needs the core, or is gone.
-inline void pause_between_looks(std::chrono::nanoseconds waited) {
-  const auto pause = sleep_after(waited);
-  if (pause.count() > 0)
-    std::this_thread::sleep_for(pause);
-  else
-    std::this_thread::yield();
-}
 
 /// A communicator of Heddle's own: messages of the program around it never meet those of the transport. Every process makes them in one order.
 /// mpirun -np 4 gives size() 4 and the ranks 0 to 3.

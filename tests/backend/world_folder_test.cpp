@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/backend/world_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace heddle;
+
+namespace {
+
+Environment of(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const char* name) {
+    const auto at = variables.find(name);
+    return at == variables.end() ? std::nullopt : std::optional{at->second};
+  };
+}
+std::string place(const Environment& environment) {
+  try {
+    const MeetingPlace found = place_of_process(environment);
+    return std::to_string(found.rank) + " of " + std::to_string(found.ranks) + " in " + found.folder;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+std::string refusal(int ranks, const Environment& environment) {
+  const Diagnosis odd = RanksInFolder::refusal(ranks, environment);
+  return odd.ok() ? "" : std::string{odd.sentence().view()};
+}
+
+}  // namespace
+
+TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run has a folder of its own where its launcher names it") {
+  CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}})) == "5 of 8 in /shared");
+  CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "none"}})) == "5 of 8 in /shared");
+  CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "a/../b 7"}})) ==
+        "5 of 8 in /shared/run_a_.._b_7");
+  const std::map<std::string, std::string> slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", "77"}, {"HEDDLE_MEETING", "/shared"}};
+  CHECK(place(of(slurm)) == "1 of 2 in /shared/run_77.0");
+  auto step = slurm;
+  step["SLURM_STEP_ID"] = "3";
+  CHECK(place(of(step)) == "1 of 2 in /shared/run_77.3");
+  auto torchrun = step;
+  torchrun["RANK"] = "9";
+  torchrun["WORLD_SIZE"] = "16";
+  CHECK(place(of(torchrun)) == "9 of 16 in /shared/run_77.3");  // srun that starts a torchrun on each machine
+  CHECK(place(of({{"RANK", "8"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}})).find("[heddle.R20] RANK is 8") == 0);
+  CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}})) ==
+        "[heddle.R38] processes of CudaFiles meet in a folder, but none is named: HEDDLE_MEETING is not set. Fix: set HEDDLE_MEETING to a folder "
+        "that all "
+        "machines share, the same in every process.");
+}
+
+TEST_CASE("doctor is told what cannot start: another number of processes, no folder") {
+  const Environment two = of({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"HEDDLE_MEETING", "/shared"}});
+  CHECK(refusal(2, two).empty());
+  CHECK(refusal(4, two) ==
+        "[heddle.R03] the plan has 4 devices, but WORLD_SIZE says 2 processes, and each is one rank. Fix: start 4 processes, with "
+        "torchrun, srun, or RANK and WORLD_SIZE set in each.");
+  CHECK(refusal(4, of({{"HEDDLE_MEETING", "/shared"}})) ==
+        "[heddle.R03] the plan has 4 devices, but nothing says that this is one of several processes. Fix: start 4 processes, with torchrun, srun, "
+        "or RANK "
+        "and WORLD_SIZE set in each.");
+  CHECK(refusal(2, of({{"RANK", "1"}, {"WORLD_SIZE", "2"}})).find("[heddle.R38] processes of CudaFiles meet in a folder") == 0);
+  CHECK(refusal(2, of({{"RANK", "x"}, {"WORLD_SIZE", "2"}})).find("[heddle.R20]") == 0);
+}
+
+TEST_CASE("what the program says counts before the environment") {
+  extending::meet_in({.folder = "/mine", .rank = 1, .ranks = 3});
+  const Environment other = of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}});
+  CHECK(place(other) == "1 of 3 in /mine");
+  CHECK(refusal(3, of({})).empty());
+  CHECK(refusal(8, other).find("[heddle.R03] the plan has 8 devices, but meet_in says 3 processes") == 0);
+  backend_room::said_place.reset();
+  CHECK(place(other) == "5 of 8 in /shared");
+}

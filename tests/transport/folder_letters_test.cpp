@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/transport/folder_letters.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "transport/folder_ranks.hpp"
+
+using namespace heddle;
+using namespace folder_ranks;
+
+namespace {
+
+std::span<const std::byte> bytes_of(const std::string& words) { return std::as_bytes(std::span{words}); }
+std::string text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+}  // namespace
+
+TEST_CASE("every rank has what all have said, exchange by exchange, in two files a rank") {
+  const Folder folder{"letters"};
+  const std::vector<std::string> said = said_by(3, [&](int rank) {
+    FolderLetters letters{folder.path, rank, 3};
+    for (int k = 0; k < 20; ++k) {
+      CHECK(letters.next() == k);
+      const std::string mine = "rank " + std::to_string(rank) + " at " + std::to_string(k) + std::string(static_cast<std::size_t>(k % 3), '!');
+      letters.post("a call", bytes_of(mine));
+      CHECK_FALSE(letters.missing(rank));
+      while (!letters.all_there()) std::this_thread::yield();
+      letters.check();
+      for (int r = 0; r < 3; ++r)
+        CHECK(text_of(letters.said(r, bytes_of(mine))) ==
+              "rank " + std::to_string(r) + " at " + std::to_string(k) + std::string(static_cast<std::size_t>(k % 3), '!'));
+    }
+  });
+  CHECK(said == nothing(3));
+  CHECK(folder.files() == 6);
+}
+
+TEST_CASE("a letter that is longer than its head has room for is read where it is to be; another length is T10") {
+  const Folder folder{"letters_long"};
+  std::vector<std::byte> all(100'000), there(all.size()), half(all.size() / 2);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i * 7);
+  const std::vector<std::string> said = said_by(2, [&](int rank) {
+    FolderLetters letters{folder.path, rank, 2};
+    for (int k = 0; k < 2; ++k) {
+      letters.post("share", rank == 0 ? std::span<const std::byte>{all} : std::span<const std::byte>{});
+      while (!letters.all_there()) std::this_thread::yield();
+      if (rank == 1) letters.read(0, letters.said(0, {}), k == 0 ? there : half);
+    }
+  });
+  CHECK(there == all);
+  CHECK(said[0].empty());
+  CHECK(said[1] == "[heddle.T10] rank 0 shares 100000 bytes, and rank 1 takes 50000. Fix: make the same calls in the same order in every process.");
+}
+
+TEST_CASE("T10: ranks at different exchanges are told where both are, in all of them") {
+  const Folder folder{"letters_apart"};
+  const std::vector<std::string> said = said_by(3, [&](int rank) {
+    FolderLetters letters{folder.path, rank, 3};
+    letters.post(rank == 2 ? "share of rank 1" : "a call", {});
+    while (!letters.all_there()) std::this_thread::yield();
+    letters.check();
+  });
+  for (const std::string& words : said)
+    CHECK(words == "[heddle.T10] rank 0 is at 'a call', rank 2 at 'share of rank 1'. Fix: make the same calls in the same order in every process.");
+}
