@@ -55,11 +55,11 @@ struct LayerTimes {
   constexpr double most = 1e9;
   constexpr std::string_view again = ". Fix: measure the layers of that model again.";
   Diagnosis found{Code{'M', 22}, "a profile "};
-  const auto name = quoted(time.name);
+  const auto name = core_room::quoted(time.name);
   if (time.layer < 0 || time.layer >= graph.node_count)
     return found << "has layer " << time.layer << ", but those of " << graph.model.view() << " are 0 to " << graph.node_count - 1 << again;
   if (const std::string is = layer_name(graph, time.layer); time.name != is)
-    return found << "calls layer " << time.layer << " '" << name.view() << "', that of " << graph.model.view() << " is '" << quoted(is).view() << '\''
+    return found << "calls layer " << time.layer << " '" << name.view() << "', that of " << graph.model.view() << " is '" << core_room::quoted(is).view() << '\''
                  << again;
   found << "has layer " << time.layer << " '" << name.view() << "' ";
   if (seen[static_cast<std::size_t>(time.layer)]) return found << "twice. Fix: keep one of them.";
@@ -73,7 +73,7 @@ struct LayerTimes {
 [[nodiscard]] inline Diagnosis check_times(const Graph& graph, const LayerTimes& times) {
   Diagnosis found{Code{'M', 22}, "a profile "};
   if (times.model != graph.model.view())
-    return found << "is of '" << quoted(times.model).view() << "', but a plan is searched for " << graph.model.view()
+    return found << "is of '" << core_room::quoted(times.model).view() << "', but a plan is searched for " << graph.model.view()
                  << ". Fix: measure the layers of " << graph.model.view() << '.';
   if (times.rows < 1 || times.rows > 1'000'000)
     return found << "is of " << times.rows << " rows. Fix: say how many rows its seconds are of, from 1 to 1000000.";
@@ -85,7 +85,7 @@ struct LayerTimes {
   }
   for (int n = 0; n < graph.node_count; ++n)
     if (!seen[static_cast<std::size_t>(n)])
-      return found << "lacks layer " << n << " '" << quoted(layer_name(graph, n)).view() << "' of " << graph.model.view()
+      return found << "lacks layer " << n << " '" << core_room::quoted(layer_name(graph, n)).view() << "' of " << graph.model.view()
                    << ". Fix: measure the layers of that model again.";
   if (sum > 0) return {};
   return found << "says that no layer takes any time. Fix: measure the layers of that model again.";
