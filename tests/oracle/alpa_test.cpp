@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "heddle/cost/search/search.hpp"
 #include "heddle/heddle.hpp"
@@ -149,4 +151,53 @@ TEST_CASE("the parameters that Alpa prints for 2.6B, 2.649 billion, are those of
   const Graph& graph = *model_of(Size::b2_6).graph;
   const double billions = static_cast<double>(graph.parameter_elements() - positions * 2560) / 1e9;
   CHECK(billions == doctest::Approx(2.649).epsilon(2e-4));
+}
+
+namespace {
+
+/// Nodes of 8 V100 that NVLink joins, with 25 Gbit/s between nodes: the devices of Alpa's rows.
+/// Source  sources.md#v100
+Machine v100_nodes() {
+  Machine machine;
+  machine.alpha = 20e-6;
+  machine.beta = each_of(25e9 / 8 / 8);
+  machine.per_flop = each_of(15.7e12);
+  machine.per_bfloat16_flop = each_of(125e12);
+  machine.efficiency.points[0] = {0, 0.5};
+  machine.per_memory_byte = each_of(900e9);
+  machine.collectives = CollectiveAlgorithm::fastest;
+  machine.levels[0] = {8, 3.4e-6, each_of(150e9)};
+  return machine;
+}
+/// The fastest of all rows of a size on so many devices that fits.
+double fastest_row(Size size, int devices, const Machine& machine) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Configuration& row : of_1024) {
+    if (row.size != size || row.devices != devices) continue;
+    const LoweredPlan plan = lowered(row);
+    if (most_of(plan.training()) <= 16_GB) best = std::min(best, simulate(plan.training(), machine).step.value);
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("what the search finds is at most 5 % slower than the fastest of all rows of that size and number of devices, in at least 90 % of them") {
+  const Machine machine = v100_nodes();
+  int sizes = 0, held = 0;
+  for (const auto& [size, devices] :
+       {std::pair{Size::m760, 2}, std::pair{Size::m760, 4}, std::pair{Size::b1_3, 4}, std::pair{Size::b1_3, 8}, std::pair{Size::b2_6, 8},
+        std::pair{Size::b2_6, 16}, std::pair{Size::b6_7, 16}, std::pair{Size::b6_7, 32}, std::pair{Size::b15, 32}}) {
+    const SearchResult found =
+        search(model_of(size), {.devices = devices, .batch = 1024, .memory = 16_GB, .may_round = true, .has_to_round = true}, machine);
+    REQUIRE(found.fault.sentence().view() == "");
+    const double reference = fastest_row(size, devices, machine);
+    CAPTURE(policy_text(found.plans[0].choice));
+    CAPTURE(devices);
+    CHECK(reference < 1e9);
+    ++sizes;
+    held += found.plans[0].step.value <= 1.05 * reference ? 1 : 0;
+  }
+  MESSAGE(sizes << " sizes of Alpa checked, " << held << " held");
+  CHECK(10 * held >= 9 * sizes);
 }
