@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.M04\] A policy has a part that it does not know\.
-// expect-g++: DataParallel<2> is no part of a Pipeline\. Fix: use Stage<Part, On<D>>, Balanced<S>, CutBefore<\.\.\.>, an order, Microbatches<M> or FewMicrobatches\.
+// expect-g++: DataParallel<2> is no part of a Pipeline\. Fix: use Stage<Part, On<D>>, Balanced<S>, an order, Microbatches<M> or FewMicrobatches\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

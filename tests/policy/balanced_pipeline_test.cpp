@@ -15,6 +15,7 @@
 #include "policy/models.hpp"
 
 using namespace heddle;
+using extending::CutBefore;
 using tests::answer;
 
 namespace {

@@ -88,7 +88,8 @@ TEST_CASE("two cuts of one plan are told with their steps, and which takes how m
   CHECK(text.find("\nCut by measured times,     CutBefore<11>: a step of 500 ms, 20.0 % waiting, 3.00 GB\n"
                   "cut by counted operations, Balanced<2>: a step of 750 ms, 60.0 % waiting, 3.00 GB\n"
                   "under those times the second takes 1.50 times as long.\n") != std::string::npos);
-  CHECK(text.find("\nPlan<Searched, CrossEntropy, Adam, Batch<64>, Pipeline<CutBefore<11>, OneFOneB, Microbatches<4>>>\n") != std::string::npos);
+  CHECK(text.find("\nPlan<Searched, CrossEntropy, Adam, Batch<64>, Pipeline<extending::CutBefore<11>, OneFOneB, Microbatches<4>>>\n") !=
+        std::string::npos);
   result.cut->by_operations.step = Seconds{0.501};
   CHECK(describe(small_model(), wishes, result).find("under those times both take as long.\n") != std::string::npos);
 }

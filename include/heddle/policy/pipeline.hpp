@@ -132,10 +132,9 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
     || requires { P::few_micro_batches; }
     || requires { P::rules(); };
     if constexpr (!known)
-      layout.refuse(
-          Diagnosis{Code{'M', 4}, ""}
-          << type_name<P>().view()
-          << " is no part of a Pipeline. Fix: use Stage<Part, On<D>>, Balanced<S>, CutBefore<...>, an order, Microbatches<M> or FewMicrobatches.");
+      layout.refuse(Diagnosis{Code{'M', 4}, ""}
+                    << type_name<P>().view()
+                    << " is no part of a Pipeline. Fix: use Stage<Part, On<D>>, Balanced<S>, an order, Microbatches<M> or FewMicrobatches.");
     if constexpr (requires { P::micro_batches; }) layout.micro_batches = P::micro_batches;
     if constexpr (requires { P::rules(); }) layout.order = P::rules();
   }
@@ -194,6 +193,9 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
 }  // namespace heddle::policy_room
 
 namespace heddle {
-using policy_room::Balanced, policy_room::CutBefore, policy_room::FewMicrobatches, policy_room::Microbatches, policy_room::On, policy_room::Pipeline,
-    policy_room::Stage;
+using policy_room::Balanced, policy_room::FewMicrobatches, policy_room::Microbatches, policy_room::On, policy_room::Pipeline, policy_room::Stage;
 }  // namespace heddle
+
+namespace heddle::extending {
+using policy_room::CutBefore;
+}  // namespace heddle::extending

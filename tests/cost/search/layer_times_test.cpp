@@ -40,8 +40,9 @@ TEST_CASE("times of another model are refused with both names") {
         "[heddle.M22] a profile is of 'Net', but a plan is searched for Searched. Fix: measure the layers of Searched.");
   LayerTimes of = times();
   of.layers[1].name = "1.0 Linear<3, 4>";
-  CHECK(refusal(of) == "[heddle.M22] a profile calls layer 1 '1.0 Linear<3, 4>', that of Net is '1.0 Linear<3, 3>'. Fix: measure the layers of "
-                       "that model again.");
+  CHECK(refusal(of) ==
+        "[heddle.M22] a profile calls layer 1 '1.0 Linear<3, 4>', that of Net is '1.0 Linear<3, 3>'. Fix: measure the layers of "
+        "that model again.");
 }
 
 TEST_CASE("a layer too few, too many or twice is refused with its name") {
@@ -62,7 +63,8 @@ TEST_CASE("seconds and rows that cannot be are refused with their number") {
                                     std::pair{std::numeric_limits<double>::infinity(), "infinite"}, std::pair{2e9, "2e9"}}) {
     LayerTimes of = times();
     of.layers[2].seconds.value = value;
-    CHECK(refusal(of) == std::string{"[heddle.M22] a profile has layer 2 '1.1 ReLU' with "} + word + " seconds. Fix: give it a number from 0 to 1e9.");
+    CHECK(refusal(of) ==
+          std::string{"[heddle.M22] a profile has layer 2 '1.1 ReLU' with "} + word + " seconds. Fix: give it a number from 0 to 1e9.");
   }
   LayerTimes of = times();
   of.rows = 0;

@@ -70,5 +70,6 @@ TEST_CASE("nothing measured leaves the machine's word; times that are not the mo
 TEST_CASE("a machine that has no time for a layer is refused with the layer") {
   const MeasuredLayers found{measured(h100_nodes(), 1), Machine{.per_flop = 0}};
   CHECK(found.fault.sentence().view() ==
-        "[heddle.M22] a profile has seconds of layer 0 '0' Linear<16, 16>, for which the Machine says none. Fix: name a Machine that has per_flop and per_memory_byte.");
+        "[heddle.M22] a profile has seconds of layer 0 '0' Linear<16, 16>, for which the Machine says none. Fix: name a Machine that has per_flop "
+        "and per_memory_byte.");
 }

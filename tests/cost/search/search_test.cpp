@@ -138,7 +138,7 @@ TEST_CASE("a layer that was measured to be slow moves the cut, and the step is s
   CHECK(by_times.step.value < 0.9 * found.cut->by_operations.step.value);
   const LoweredPlan balanced = lower(request_for(small_model(), found.cut->by_operations.choice, 32, Bytes{0}));
   CHECK(by_times.choice.before[0] < balanced.training().first_node[1]);  // the stage of the slow layer has fewer others
-  CHECK(policy_text(by_times.choice).find("Pipeline<CutBefore<") == 0);
+  CHECK(policy_text(by_times.choice).find("Pipeline<extending::CutBefore<") == 0);
 }
 
 TEST_CASE("what a search finds under measured times is the best of all candidates under them, of both cuts") {

@@ -59,8 +59,8 @@ struct LayerTimes {
   if (time.layer < 0 || time.layer >= graph.node_count)
     return found << "has layer " << time.layer << ", but those of " << graph.model.view() << " are 0 to " << graph.node_count - 1 << again;
   if (const std::string is = layer_name(graph, time.layer); time.name != is)
-    return found << "calls layer " << time.layer << " '" << name.view() << "', that of " << graph.model.view() << " is '" << core_room::quoted(is).view() << '\''
-                 << again;
+    return found << "calls layer " << time.layer << " '" << name.view() << "', that of " << graph.model.view() << " is '"
+                 << core_room::quoted(is).view() << '\'' << again;
   found << "has layer " << time.layer << " '" << name.view() << "' ";
   if (seen[static_cast<std::size_t>(time.layer)]) return found << "twice. Fix: keep one of them.";
   seen[static_cast<std::size_t>(time.layer)] = true;

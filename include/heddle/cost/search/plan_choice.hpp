@@ -102,7 +102,8 @@ struct PlanChoice {
   };
   if (c.tensor > 1) add(written({"TensorParallel<", c.tensor, c.splits_sequences ? ", SequenceParallel>" : ">"}));
   if (c.slices_inside) slice();
-  if (c.stages > 1) add(written({"Pipeline<", cut_text(c), ", ", name_of(c.order), ", Microbatches<", c.micro_batches, ">>"}));
+  if (c.stages > 1)
+    add(written({"Pipeline<", c.cuts > 0 ? "extending::" : "", cut_text(c), ", ", name_of(c.order), ", Microbatches<", c.micro_batches, ">>"}));
   if (!c.slices_inside) slice();
   if (c.data > 1) add(written({"DataParallel<", c.data, ">"}));
   if (count == 0) return "Single";
