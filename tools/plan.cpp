@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <heddle/cost/presets.hpp>
 #include <heddle/io/machine_file.hpp>
+#include <heddle/io/profile_file.hpp>
 #include <heddle/report/found_plans.hpp>
 #include <string>
 #include <string_view>
@@ -25,9 +26,11 @@ struct Settings {
   std::string machine = "h100";
   std::string memory;
   std::string values = "either";
+  std::string profile;
   std::int64_t devices = 8;
   std::int64_t batch = 0;
   std::int64_t most_tensor = 8;
+  std::int64_t stages = 0;
   double efficiency = 0;  // as the machine says
   bool again = true;
 };
@@ -92,6 +95,7 @@ int find_plan(const Settings& s) {
   wishes.devices = devices;
   wishes.batch = s.batch == 0 ? 8 * devices : number_of("--batch", s.batch);
   wishes.most_tensor = number_of("--tensor", s.most_tensor);
+  wishes.stages = s.stages == 0 ? 0 : number_of("--stages", s.stages);
   wishes.may_round = s.values == "either";
   wishes.has_to_round = s.values == "bfloat16";
   wishes.may_run_again = s.again;
@@ -104,11 +108,13 @@ int find_plan(const Settings& s) {
                 core_room::grouped_digits(known->model.graph->parameter_elements()), wishes.batch, devices, devices == 1 ? "device" : "devices",
                 s.machine, memory, reach);
   output::flush();
-  const SearchResult found = PlanSearch{known->model, wishes, machine}.run(show_progress);
+  SearchedModel model = known->model;
+  if (!s.profile.empty()) model.times = read_profile(s.profile);
+  const SearchResult found = PlanSearch{model, wishes, machine}.run(show_progress);
   if (output::line_is_open != 0) std::fprintf(stderr, "\r%*s\r", 40, "");
   output::line_is_open = 0;
   if (!found.fault.ok()) throw HeddleError(found.fault);
-  output::print("{}", describe(known->model, wishes, found));
+  output::print("{}", describe(model, wishes, found));
   output::flush();
   return 0;
 }
@@ -131,6 +137,9 @@ int main(int argc, char** argv) {
   app.add_option("--efficiency", s.efficiency, "share of the peak that products reach; as the machine says if none is named, or 0.5")
       ->check(CLI::Range(0.01, 1.0));
   app.add_option("--tensor", s.most_tensor, "most ranks of axis tensor")->capture_default_str();
+  app.add_option("--stages", s.stages, "of a pipeline; any number, also none, if none is named");
+  app.add_option("--profile", s.profile,
+                 "what the layers were measured to take, a file of ./heddle measure --profile: pipelines are cut by that as well");
   app.add_flag("!--no-recompute", s.again, "no plan runs layers again");
   return output::run(app, [&] {
     app.parse(argc, argv);

@@ -99,18 +99,22 @@ TEST_CASE("nine of the ten published plans pass every rule and fit; the operatio
   CHECK(refused(gpt<128, 25600, 160>(), {8, 64, 3072, 3072}).find("[heddle.G21]") == 0);
 }
 
-TEST_CASE("what the search finds is at most 5 % slower than the published axes") {
-  const auto held = [](const SearchedModel& model, const Published& row) {
+TEST_CASE("what the search finds is at most 5 % slower than the published axes, in at least 90 % of the rows") {
+  int rows = 0, held = 0;
+  const auto hold = [&](const SearchedModel& model, const Published& row) {
     const Machine machine = a100_nodes();
     const SearchResult found = search(model, {.devices = row.devices, .batch = row.rows, .memory = card, .has_to_round = true}, machine);
     REQUIRE(found.fault.sentence().view() == "");
     const double reference = seconds_of_published(model, row, machine);
     CAPTURE(policy_text(found.plans[0].choice));
     CHECK(reference < 1e9);
-    CHECK(found.plans[0].step.value <= 1.05 * reference);
+    ++rows;
+    held += found.plans[0].step.value <= 1.05 * reference ? 1 : 0;
   };
-  held(gpt<24, 2304, 24>(), {1, 1, 32, 512});
-  held(gpt<30, 3072, 32>(), {2, 1, 64, 512});
-  held(gpt<36, 4096, 32>(), {4, 1, 128, 512});
-  held(gpt<40, 6144, 48>(), {8, 1, 256, 1024});
+  hold(gpt<24, 2304, 24>(), {1, 1, 32, 512});
+  hold(gpt<30, 3072, 32>(), {2, 1, 64, 512});
+  hold(gpt<36, 4096, 32>(), {4, 1, 128, 512});
+  hold(gpt<40, 6144, 48>(), {8, 1, 256, 1024});
+  MESSAGE(rows << " rows of Megatron-LM checked, " << held << " held");
+  CHECK(10 * held >= 9 * rows);
 }

@@ -76,3 +76,30 @@ TEST_CASE("what cannot be found is one sentence") {
   CHECK(describe(small_model(), wishes, search(small_model(), wishes, Machine{})) ==
         "[heddle.M19] a plan is searched for 0 devices. Fix: name at least 1.\n");
 }
+
+TEST_CASE("two cuts of one plan are told with their steps, and which takes how many times as long") {
+  const Wishes wishes{.devices = 2, .batch = 64};
+  SearchResult result;
+  const FoundPlan by_times = found({.stages = 2, .micro_batches = 4, .cuts = 1, .before = {11}}, 0.5, 0.4);
+  result.plans = {by_times};
+  result.cut = ComparedCut{by_times, found({.stages = 2, .micro_batches = 4}, 0.75, 0.3)};
+  const std::string text = describe(small_model(), wishes, result);
+  CHECK(text.find("          2 OneFOneB 4 by times") != std::string::npos);
+  CHECK(text.find("\nCut by measured times,     CutBefore<11>: a step of 500 ms, 20.0 % waiting, 3.00 GB\n"
+                  "cut by counted operations, Balanced<2>: a step of 750 ms, 60.0 % waiting, 3.00 GB\n"
+                  "under those times the second takes 1.50 times as long.\n") != std::string::npos);
+  CHECK(text.find("\nPlan<Searched, CrossEntropy, Adam, Batch<64>, Pipeline<extending::CutBefore<11>, OneFOneB, Microbatches<4>>>\n") !=
+        std::string::npos);
+  result.cut->by_operations.step = Seconds{0.501};
+  CHECK(describe(small_model(), wishes, result).find("under those times both take as long.\n") != std::string::npos);
+}
+
+TEST_CASE("where layers were measured and no plan has stages, that is told") {
+  SearchResult result;
+  result.plans = {found({.data = 2}, 0.5, 0.4)};
+  SearchedModel model = small_model();
+  CHECK(describe(model, {.devices = 2, .batch = 64}, result).find("measured") == std::string::npos);
+  model.times.layers.push_back({});
+  CHECK(describe(model, {.devices = 2, .batch = 64}, result).find("\nNone of these plans has stages that could be cut by the measured times.\n") !=
+        std::string::npos);
+}

@@ -80,7 +80,22 @@ with tempfile.TemporaryDirectory() as folder:
     check("memory is as fast as caches are, and once beyond them", len(cached) == 5 and cached[-1][1] == 1 and all(times >= 1 for _, times in cached), ended)
     ended = run("--seconds", "1", "--json", str(pathlib.Path(folder) / "none" / "machine.json"))
     check("a folder that is not there", ended.returncode == 1 and "[heddle.D20]" in ended.stderr.splitlines()[-1], ended)
-for arguments in (("--seconds", "0"), ("--seconds", "600"), ("--fast",)):
+with tempfile.TemporaryDirectory() as folder:
+    file = pathlib.Path(folder) / "profile.json"
+    ended = run("--seconds", "0.5", "--profile", "mnist", str(file))
+    check("the layers of a model are measured", ended.returncode == 0 and ended.stderr == "heddle measure: layers of mnist\n"
+          and len(ended.stdout.splitlines()) == 4 and ended.stdout.splitlines()[1].startswith("0      linear1 Linear<784, 50>"), ended)
+    profile = json.loads(file.read_text()) if file.exists() else {}
+    check("their file has each layer with its seconds", profile.get("heddle profile") == 1 and profile.get("model") == "Mnist"
+          and profile.get("values") == "float32" and profile.get("rows") == 64 and [layer[:2] for layer in profile.get("layers", [])]
+          == [[0, "linear1 Linear<784, 50>"], [1, "1 ReLU"], [2, "linear2 Linear<50, 10>"]]
+          and all(0 < layer[2] < 1 for layer in profile["layers"]), ended)
+    ended = run("--seconds", "0.5", "--profile", "mnist", str(pathlib.Path(folder) / "none" / "profile.json"))
+    check("a folder for profiles that is not there", ended.returncode == 1 and "[heddle.D20]" in ended.stderr.splitlines()[-1], ended)
+    ended = run("--profile", "llama-70b", str(file))
+    check("a model that is not trained here", ended.returncode == 2 and "llama-70b not in {mnist,gpt2}" in ended.stderr
+          and len(ended.stderr.splitlines()) == 1, ended)
+for arguments in (("--seconds", "0"), ("--seconds", "600"), ("--fast",), ("--profile", "mnist")):
     ended = run(*arguments)
     check(f"{arguments}", ended.returncode == 2 and ended.stdout == "" and len(ended.stderr.splitlines()) == 1, ended)
 for fault in faults:

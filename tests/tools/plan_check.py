@@ -13,8 +13,8 @@ PROGRAM, COMPILER, SOURCE = sys.argv[1:4]
 faults = []
 
 
-def run(*arguments):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+def run(*arguments, where=None):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, cwd=where)
 
 
 def check(what, good, ended):
@@ -74,9 +74,40 @@ with tempfile.TemporaryDirectory() as folder:
     ended = run("mnist", "--machine", path, "--devices", "8")
     check("too few devices", ended.returncode == 1 and "[heddle.M17] a plan is searched for 8 devices, the Machine has 4." in ended.stderr, ended)
 with open(os.path.join(SOURCE, "docs", "planning.md"), encoding="utf-8") as file:
-    shown = re.search(r"\$ \./heddle plan ([^\n]*)\n(.*?)```", file.read(), re.S)
-ended = run(*shown[1].split())
-check("docs/planning.md shows what is printed", ended.stdout == shown[2], ended)
+    shown = re.findall(r"\$ \./heddle plan ([^\n]*)\n(.*?)```", file.read(), re.S)
+check("docs/planning.md shows a plan and one with a profile", len(shown) == 2 and "--profile" in shown[1][0], ended)
+for arguments, page in shown:
+    ended = run(*arguments.split(), where=SOURCE)
+    check(f"docs/planning.md shows what is printed for {arguments}", ended.stdout == page, ended)
+
+# With a profile: the cut by it is proposed as a type that compiles, and is faster than that by operations.
+compiled = compiles(next(line for line in shown[1][1].splitlines() if line.startswith("Plan<")), 4,
+                    round(100 * float(re.search(r"([\d.]+) GB", rows_of(shown[1][1])[0])[1])))
+check("the type of a measured cut compiles", compiled.returncode == 0 and "extending::CutBefore<" in shown[1][1], compiled)
+check("it takes less than the cut by operations", float(re.search(r"the second takes ([\d.]+) times as long", shown[1][1])[1]) > 1.1, ended)
+with open(os.path.join(SOURCE, "tests", "tools", "gpt2_profile.json"), encoding="utf-8") as file:
+    profile = file.read()
+line = re.search(r"\n \[8, [^\n]*,", profile)[0]
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "profile.json")
+    for what, text, words in (
+            ("no JSON", "seconds by layer", "[heddle.M21] '"), ("another file", '{"heddle machine": 1}', "lacks \"heddle profile\" where it belongs"),
+            ("a cut end", profile[:-5], "[heddle.M21] '"), ("another model", profile.replace("Gpt2", "Gpt2Xl", 1), "a profile is of 'Gpt2Xl', but"),
+            ("a layer missing", profile.replace(line, ""), "a profile lacks layer 8 'h.0.ln_2 LayerNorm<768>' of Gpt2."),
+            ("a layer twice", profile.replace(line, line + line), "a profile has layer 8 'h.0.ln_2 LayerNorm<768>' twice."),
+            ("a negative time", profile.replace(line, re.sub(r", [^,]*\],$", ", -1],", line)), "'h.0.ln_2 LayerNorm<768>' with -1 seconds."),
+            ("no number", profile.replace(line, re.sub(r", [^,]*\],$", ", nan],", line)), "'h.0.ln_2 LayerNorm<768>' with no number seconds."),
+            ("an infinite time", profile.replace(line, re.sub(r", [^,]*\],$", ", inf],", line)), "'h.0.ln_2 LayerNorm<768>' with infinite seconds."),
+            ("rows", profile.replace('"rows": 1', '"rows": 0', 1), "a profile is of 0 rows.")):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        ended = run("gpt2", "--devices", "4", "--profile", path)
+        check(f"a profile with {what}", ended.returncode == 1 and words in ended.stderr and "[heddle.M2" in ended.stderr and "Fix: " in ended.stderr
+              and ended.stderr.count("\n") == 1, ended)
+    ended = run("gpt2", "--profile", os.path.join(folder, "none.json"))
+    check("no profile", ended.returncode == 1 and "[heddle.D01]" in ended.stderr, ended)
+ended = run("gpt2", "--devices", "8", "--stages", "3")
+check("stages that do not divide", ended.returncode == 1 and "[heddle.M19] a plan is searched for 3 stages, which do not divide 8 devices." in ended.stderr, ended)
 ended = run("--help")
 check("help", ended.returncode == 0 and "--devices" in ended.stdout, ended)
 

@@ -61,8 +61,8 @@ namespace heddle::cost_room {
   return h200;
 }
 
-/// B200: 75 TFLOP/s in float32 and 2,250 in bfloat16 without sparsity, of which products reached 0.49 on average in published steps; 7.7 TB/s, 180
-/// GB, 900 GB/s of NVLink each way.
+/// B200: 75 TFLOP/s in float32 (assumed: sources have 75 and 80) and 2,250 in bfloat16 without sparsity, of which products reached 0.49 on average in
+/// published steps; 7.7 TB/s, 180 GB, 900 GB/s of NVLink each way.
 ///
 /// Source  sources.md#b200, sources.md#simumax
 /// Tested  cost/presets_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: cost. What every entry, body and collective of a Program takes on a Machine, worked out once before a step is walked.
-// Sees: plan/program, plan/read/each_collective, cost/work_time, cost/collective_time.  Does not see: processes, threads, kernels.
+// Sees: plan/program, plan/read/each_collective, cost/{work_time, collective_time, layer_factors}.  Does not see: processes, threads, kernels.
 // In: a Program, a Machine.  Out: PriceList.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "heddle/cost/cells.hpp"
 #include "heddle/cost/collective_time.hpp"
+#include "heddle/cost/layer_factors.hpp"
 #include "heddle/cost/work_time.hpp"
 #include "heddle/plan/read/each_collective.hpp"
 
@@ -17,7 +18,7 @@ namespace heddle::cost_room {
 /// Shares of a batch that differ are priced apart: WeightedDataParallel<3, 1> of 128 rows has variants of 96 and 32 rows, an even batch has one.
 class PriceList {
  public:
-  constexpr PriceList(const Program& p, const Machine& m, bool by_rank) : p_(p), m_(m) {
+  constexpr PriceList(const Program& p, const Machine& m, bool by_rank, const LayerFactors& factors = {}) : p_(p), m_(m), factors_(factors) {
     variants_ = by_rank && p.batch.share_count > 0 ? p.batch.share_count : 1;
     for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies})
       for (int c = 0; c < p.chunks && (p.training || bodies == p.forward_bodies); ++c)
@@ -55,13 +56,14 @@ class PriceList {
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = p_.entries[e];
       simple = simple && entry.when == When::always && entry.collective < 0;
-      sum += entry_[variant * entries_ + e] = entry_seconds(m_, p_, entry, rows);
+      sum += entry_[variant * entries_ + e] = entry_seconds(m_, p_, entry, rows) * factors_.of(entry);
     }
     body_[(variant * 3 + pass) * p_.chunks + chunk] = simple ? sum : -1;
   }
 
   const Program& p_;
   const Machine& m_;
+  LayerFactors factors_;
   int variants_ = 1;
   int entries_ = 0;
   Cells<double> entry_;  // by variant and number in Program::entries

@@ -37,14 +37,15 @@ template <class Events> [[nodiscard]] Estimate estimate_of(const StepWalk<Events
 }
 
 /// Estimates one training or evaluation step. Whatever takes time on the machine counts: products and what is bound by memory (layers without
-/// products, sums, norms, clipping, the optimizer's update), messages, calls. Only what a step does to report its loss is left out.
+/// products, sums, norms, clipping, the optimizer's update), messages, calls. Only what a step does to report its loss is left out. Layers that were
+/// measured take so many times as long as the machine says (`factors`).
 ///
 /// Errors  M16, M17 as Estimate::fault, and S03 for a Program that no check has seen
 /// Tested  cost/simulate_test, oracle/schedules_test, oracle/simulated_schedules_test
-[[nodiscard]] inline Estimate simulate(const Program& program, const Machine& machine) {
+[[nodiscard]] inline Estimate simulate(const Program& program, const Machine& machine, const LayerFactors& factors = {}) {
   if (const Diagnosis fault = check(machine, program); !fault.ok()) return refused_estimate(fault);
   NoEvents none;
-  StepWalk<NoEvents> walk{program, machine, machine.unequal(), none};
+  StepWalk<NoEvents> walk{program, machine, machine.unequal(), none, factors};
   walk.run();
   return estimate_of(walk, machine);
 }

@@ -18,8 +18,8 @@ namespace heddle::cost_room {
 /// Tested  cost/step_walk_test, cost/simulate_test, oracle/schedules_test
 template <class Events> class StepWalk {
  public:
-  constexpr StepWalk(const Program& p, const Machine& m, bool by_rank, Events& events)
-      : p_(p), m_(with_working_set(m, largest_arena(p))), events_(events), devices_(p, by_rank), prices_(p, m_, by_rank),
+  constexpr StepWalk(const Program& p, const Machine& m, bool by_rank, Events& events, const LayerFactors& factors = {})
+      : p_(p), m_(with_working_set(m, largest_arena(p))), events_(events), devices_(p, by_rank), prices_(p, m_, by_rank, factors),
         meetings_(p, m_, devices_, prices_, events), line_(count()), entry_(count(), -1), joined_(count(), false), speed_(count(), 1),
         variant_(count()) {
     for (int d = 0; d < count(); ++d) {

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Room: io. A Machine in a file, as JSON: what ./heddle measure writes, other programs read.
-// Sees: cost/{machine, machine_check, machine_figures}, io/file, io/replacement, seams/error.  Does not see: plans, processes, threads.
+// Sees: cost/{machine, machine_check, machine_figures}, io/{file, json_words, replacement}.  Does not see: plans, processes, threads.
 // In: a Machine, a path.  Out: write_machine, read_machine; M18 for what is none.
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <type_traits>
 #include <utility>
 
 #include "heddle/cost/machine.hpp"
 #include "heddle/cost/machine_check.hpp"
 #include "heddle/cost/machine_figures.hpp"
 #include "heddle/io/file.hpp"
+#include "heddle/io/json_words.hpp"
 #include "heddle/io/replacement.hpp"
 
 namespace heddle::io_room {
@@ -43,13 +41,10 @@ class MachineText {
   void member(std::string_view name, double& number) { begin(name), value(number); }
   void member(std::string_view name, bool& fact) { begin(name), text_ += fact ? "true" : "false"; }
   void begin(std::string_view name) { text_.append(",\n \"").append(name).append("\": "); }
-  void value(double number) {
-    char digits[40];
-    text_.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-  }
+  void value(double number) { text_ += json_number(number); }
   void value(int number) { text_ += std::to_string(number); }
   void value(const Bytes& bytes) { text_ += std::to_string(bytes.value); }
-  void value(const char (&kind)[24]) { text_.append("\"").append(std::string_view{kind}).append("\""); }
+  void value(const char (&kind)[24]) { text_ += json_word(kind); }
   void value(CollectiveAlgorithm algorithm) { text_.append("\"").append(collective_names[static_cast<std::size_t>(algorithm)]).append("\""); }
   template <class Entry, std::size_t Most> void member(std::string_view name, Entry (&list)[Most]) {
     const std::size_t count = entries_of(list);
@@ -73,102 +68,67 @@ class MachineText {
 /// Reads what MachineText writes, the members in any order: {"heddle machine": 1, "alpha": 5e-05} has an alpha of 50 microseconds.
 class MachineReader {
  public:
-  MachineReader(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
+  MachineReader(std::string name, std::string text)
+      : words_(std::move(text),
+               {Code{'M', 18}, std::move(name) + " is no Machine", "give a file that ./heddle measure --json or write_machine() has written"}) {}
   [[nodiscard]] Machine read() {
     Machine machine;
-    take('{');
-    if (word() != "heddle machine") refuse("does not begin with \"heddle machine\"");
-    take(':');
+    words_.take('{');
+    if (words_.word() != "heddle machine") words_.refuse("does not begin with \"heddle machine\"");
+    words_.take(':');
     double form = 0;
     value(form);
-    if (form != 1) refuse("has another form than 1");
+    if (form != 1) words_.refuse("has another form than 1");
     std::string seen;
-    while (next(',')) {
-      const std::string figure = word();
-      if (seen.find('"' + figure + '"') != std::string::npos) refuse("has '" + figure.substr(0, 40) + "' twice");
+    while (words_.next(',')) {
+      const std::string figure = words_.word();
+      if (seen.find('"' + figure + '"') != std::string::npos) words_.refuse("has '" + figure.substr(0, 40) + "' twice");
       seen += '"' + figure + '"';
-      take(':');
+      words_.take(':');
       bool known = false;
       each_figure(machine, [&](std::string_view called, auto& member) {
         if (figure == called) known = true, value(member);
       });
-      if (!known) refuse("has '" + figure.substr(0, 40) + "', which is no figure of a Machine");
+      if (!known) words_.refuse("has '" + figure.substr(0, 40) + "', which is no figure of a Machine");
     }
-    take('}');
-    space();
-    if (at_ != text_.size()) refuse("goes on behind its end");
+    words_.take('}');
+    words_.end();
     return machine;
   }
 
  private:
-  template <class Number> void value(Number& number) requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, bool>) {
-    space();
-    const auto [end, problem] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), number);
-    if (problem != std::errc{}) refuse("has no number where one belongs");
-    at_ = static_cast<std::size_t>(end - text_.data());
-  }
-  void value(Bytes& bytes) { value(bytes.value); }
+  template <class Member> void value(Member& member) { words_.value(member); }
+  void value(Bytes& bytes) { words_.value(bytes.value); }
   void value(char (&kind)[24]) {
-    const std::string named = word();
-    if (named.empty() || named.size() >= sizeof kind) refuse("has '" + named.substr(0, 40) + "' where a kind of layer of 1 to 23 letters belongs");
+    const std::string named = words_.word();
+    if (named.empty() || named.size() >= sizeof kind)
+      words_.refuse("has '" + named.substr(0, 40) + "' where a kind of layer of 1 to 23 letters belongs");
     named.copy(kind, sizeof kind);
   }
-  void value(bool& fact) {
-    space();
-    fact = text_.compare(at_, 4, "true") == 0;
-    if (!fact && text_.compare(at_, 5, "false") != 0) refuse("has neither true nor false where one belongs");
-    at_ += fact ? 4 : 5;
-  }
   void value(CollectiveAlgorithm& algorithm) {
-    const std::string named = word();
+    const std::string named = words_.word();
     for (std::size_t i = 0; i < std::size(collective_names); ++i)
       if (named == collective_names[i]) return void(algorithm = static_cast<CollectiveAlgorithm>(i));
-    refuse("has '" + named.substr(0, 40) + "', which is no way to sum");
+    words_.refuse("has '" + named.substr(0, 40) + "', which is no way to sum");
   }
   template <class Entry, std::size_t Most> void value(Entry (&list)[Most]) {
     std::size_t count = 0;
-    take('[');
-    if (next(']')) return;
+    words_.take('[');
+    if (words_.next(']')) return;
     do {
-      if (count == Most) refuse("has a list of more than " + std::to_string(Most) + " entries");
-      take('[');
+      if (count == Most) words_.refuse("has a list of more than " + std::to_string(Most) + " entries");
+      words_.take('[');
       bool later = false;
       each_part(list[count++], [&](auto& part) {
-        if (std::exchange(later, true)) take(',');
+        if (std::exchange(later, true)) words_.take(',');
         value(part);
       });
-      take(']');
-    } while (next(','));
-    take(']');
-  }
-  void space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) ++at_;
-  }
-  bool next(char c) {
-    space();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  void take(char c) {
-    if (!next(c)) refuse(std::string{"has no '"} + c + "' where one belongs");
-  }
-  std::string word() {
-    take('"');
-    const std::size_t end = text_.find('"', at_);
-    if (end == std::string::npos) refuse("has a name without an end");
-    std::string found = text_.substr(at_, end - at_);
-    at_ = end + 1;
-    return found;
-  }
-  [[noreturn]] void refuse(const std::string& what) const {
-    constexpr std::string_view fix = ". Fix: give a file that ./heddle measure --json or write_machine() has written.";
-    throw Error(Code{'M', 18}, written({name_, " is no Machine: it ", what, ", at byte ", at_, fix}));
+      words_.take(']');
+    } while (words_.next(','));
+    words_.take(']');
   }
 
-  std::string name_;
-  std::string text_;
-  std::size_t at_ = 0;
+  JsonWords words_;
 };
 
 /// A Machine as a file of JSON, replaced at once.

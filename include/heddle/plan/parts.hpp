@@ -63,8 +63,8 @@ template <class T> [[nodiscard]] constexpr std::string_view home_of() {
   if constexpr (requires { typename T::Target; })
     return {};
   else if constexpr (
-      requires { T::micro_batches; } || requires { T::balanced_stages; } || requires { T::is_stage; } || requires { T::few_micro_batches; } ||
-      requires { T::rules(); })
+      requires { T::micro_batches; } || requires { T::balanced_stages; } || requires { T::cut_before; } || requires { T::is_stage; } ||
+      requires { T::few_micro_batches; } || requires { T::rules(); })
     return "Pipeline<...>";
   else if constexpr (requires { T::device; })
     return "Stage<Part, On<D>> of a Pipeline<...>";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: policy. What a pipeline asks as numbers: balanced cuts, and an order of micro-batches as data. Pipeline<...> asks it of types.
+// Room: policy. What a pipeline asks as numbers: balanced or given cuts, and an order of micro-batches as data. Pipeline<...> asks it of types.
 // Sees: graph, mesh, core.  Does not see: memory, processes, instructions.
 // In: stages, an order, micro-batches.  Out: OrderAsData, BalancedPipeline; M03, S02, S08.
 #pragma once
@@ -41,6 +41,27 @@ constexpr void place_balanced(const Graph& graph, Layout& layout, int stages, in
   layout.balanced = true;
   for (int c = 0; c < layout.chunk_count; ++c) layout.device_of_chunk[c] = c % stages;
   layout.claim(axis::stage, stages);
+}
+/// M03 if the layers before which the stages begin are none of the graph, do not rise, or leave a device without its chunks.
+constexpr void place_cuts(const Graph& graph, Layout& layout, const int* before, int cuts, int chunks_a_device) {
+  const int each = chunks_a_device > 1 ? chunks_a_device : 1, chunks = cuts + 1;
+  if (chunks > Layout::most_chunks || chunks % each != 0)
+    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "CutBefore leaves " << chunks << " stages, but they are whole rounds of " << each
+                                                     << " a device, and at most " << Layout::most_chunks << ". Fix: name "
+                                                     << (chunks > Layout::most_chunks ? "fewer layers." : "a layer for each stage but the first."));
+  for (int c = 0; c < cuts; ++c) {
+    if (before[c] > (c > 0 ? before[c - 1] : 0) && before[c] < graph.node_count) continue;
+    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "CutBefore names layer " << before[c] << " as the first of stage " << c + 1 << ", but "
+                                                     << graph.model.view() << " has layers 0 to " << graph.node_count - 1
+                                                     << ", and each stage has some. Fix: name rising numbers from 1 to " << graph.node_count - 1
+                                                     << '.');
+  }
+  layout.first_node[0] = 0;
+  for (int c = 0; c < cuts; ++c) layout.first_node[c + 1] = before[c];
+  layout.first_node[chunks] = graph.node_count;
+  layout.chunk_count = chunks;
+  for (int c = 0; c < chunks; ++c) layout.device_of_chunk[c] = c % (chunks / each);
+  layout.claim(axis::stage, chunks / each);
 }
 /// M03. An order in turns needs V chunks on each device: chunk c on the device of chunk c mod S, the first S on one each.
 constexpr void check_turns(Layout& layout, int chunks_a_device) {
@@ -85,7 +106,8 @@ constexpr void set_order(Layout& layout, const OrderAsData& order) {
     for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = order.in_flight(c, layout.chunk_count, layout.micro_batches);
 }
 
-/// Pipeline<Balanced<S>, Order, Microbatches<M>> as numbers: 4 stages and 8 micro-batches under an order with one chunk a device are 4 chunks.
+/// Pipeline<Balanced<S>, Order, Microbatches<M>> as numbers: 4 stages and 8 micro-batches under an order with one chunk a device are 4 chunks. With
+/// `before`, the layers that begin all chunks but the first, it is Pipeline<CutBefore<...>, Order, Microbatches<M>>.
 ///
 /// Errors  M01, M03, S02, S08 as Pipeline
 /// Tested  policy/balanced_pipeline_test
@@ -93,11 +115,16 @@ struct BalancedPipeline {
   int stages = 1;
   OrderAsData order;
   int micro_batches = 1;
+  const int* before = nullptr;
+  int cuts = 0;  ///< how many layers `before` names; 0: the cut is balanced
 
   constexpr void answer(const Graph& graph, Layout& layout) const {
     layout.micro_batches = micro_batches;
     layout.order = order.rules;
-    place_balanced(graph, layout, stages, order.chunks_a_device);
+    if (cuts > 0)
+      place_cuts(graph, layout, before, cuts, order.chunks_a_device);
+    else
+      place_balanced(graph, layout, stages, order.chunks_a_device);
     if (layout.fault.ok()) check_order(layout, order.chunks_a_device, false);
     for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = 1;
     if (layout.fault.ok()) set_order(layout, order);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: policy. Pipeline: which chunk lives on which device, and in which order micro-batches pass.
 // Sees: graph, mesh, core.  Does not see: memory, processes, instructions.
-// In: stages or Balanced<S>, an order, Microbatches<M>.  Out: cuts, the stage axis, in-flight limits.
+// In: stages, Balanced<S> or CutBefore<...>, an order, Microbatches<M>.  Out: cuts, the stage axis, in-flight limits.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,14 @@ template <class Part, class Where = void, class... More> struct Stage {
 /// Errors  M03 if there are fewer places to cut
 template <int Stages> struct Balanced { static constexpr int balanced_stages = Stages; };
 
+/// Cut before the layers of these numbers, as measured times have them: CutBefore<3, 7> are stages of layers 0 to 2, 3 to 6, and 7 to the last. Under
+/// Interleaved<V> they are chunks, V on each device in turn.
+/// Errors  M03 if a number is none of a layer, or not above the one before it
+template <int... Layers> struct CutBefore {
+  static constexpr int cut_count = sizeof...(Layers);
+  static constexpr int cut_before[sizeof...(Layers) + 1]{Layers..., 0};
+};
+
 /// The micro-batches of one round of a pipeline.
 /// Errors  S02 if there are fewer than an order has stages
 template <int Count> struct Microbatches { static constexpr int micro_batches = Count; };
@@ -61,7 +69,11 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
   static constexpr void answer(const Graph& graph, Layout& layout) {
     if (refuse_twice(layout)) return;
     sum_of({(take_numbers<Parts>(layout), 0)...});
-    if constexpr (cuts > 0) {
+    if constexpr (named_cuts > 0) {
+      if (stages + cuts > 0)
+        return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Pipeline names CutBefore and stages or Balanced as well. Fix: keep one of them.");
+      (place_named<Parts>(graph, layout), ...);
+    } else if constexpr (cuts > 0) {
       if (stages > 0)
         return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Pipeline names " << stages << " stages and Balanced<" << balanced
                                                          << "> as well. Fix: keep one of them.");
@@ -93,6 +105,11 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
   static constexpr int chunks_a_device = sum_of({chunks_a_device_of<Parts>()...});
   static constexpr int cuts = sum_of({(requires { Parts::balanced_stages; } ? 1 : 0)...});
 
+  static constexpr int named_cuts = sum_of({(requires { Parts::cut_before; } ? 1 : 0)...});
+  template <class P> static constexpr void place_named(const Graph& graph, Layout& layout) {
+    if constexpr (requires { P::cut_before; }) place_cuts(graph, layout, P::cut_before, P::cut_count, chunks_a_device);
+  }
+
   static constexpr bool refuse_twice(Layout& layout) {
     constexpr int counts = sum_of({(requires { Parts::micro_batches; } ? 1 : 0)...});
     constexpr int orders = sum_of({(requires { Parts::rules(); } ? 1 : 0)...});
@@ -101,6 +118,7 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
       return true;
     };
     if (cuts > 1) return refuse("Balanced", cuts);
+    if (named_cuts > 1) return refuse("CutBefore", named_cuts);
     if (counts > 1) return refuse("Microbatches", counts);
     if (orders > 1) return refuse("an order", orders);
     return false;
@@ -109,6 +127,7 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
   template <class P> static constexpr void take_numbers(Layout& layout) {
     constexpr bool known = requires { P::is_stage; }
     || requires { P::balanced_stages; }
+    || requires { P::cut_before; }
     || requires { P::micro_batches; }
     || requires { P::few_micro_batches; }
     || requires { P::rules(); };
@@ -176,3 +195,7 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
 namespace heddle {
 using policy_room::Balanced, policy_room::FewMicrobatches, policy_room::Microbatches, policy_room::On, policy_room::Pipeline, policy_room::Stage;
 }  // namespace heddle
+
+namespace heddle::extending {
+using policy_room::CutBefore;
+}  // namespace heddle::extending

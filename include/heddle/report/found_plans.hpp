@@ -43,7 +43,7 @@ namespace heddle::report_room {
 inline void add_row(const FoundPlan& plan, Grid& grid) {
   const PlanChoice& c = plan.choice;
   const std::string tensor = c.tensor > 1 ? written({c.tensor, c.splits_sequences ? " SP" : ""}) : "";
-  const std::string stages = c.stages > 1   ? written({c.stages, " ", name_of(c.order), " ", c.micro_batches})
+  const std::string stages = c.stages > 1   ? written({c.stages, " ", name_of(c.order), " ", c.micro_batches, c.cuts > 0 ? " by times" : ""})
                              : c.rounds > 1 ? written({c.rounds, " rounds"})
                                             : "";
   constexpr std::string_view of[] = {" states", " gradients", " all"};
@@ -56,6 +56,20 @@ inline void add_row(const FoundPlan& plan, Grid& grid) {
             c.data > 1 ? std::to_string(c.data) : "", beside});
 }
 
+/// What the fastest plan with stages takes where it is cut by measured times, and by counted operations; both under the measured times.
+///
+/// Tested  report/found_plans_test
+[[nodiscard]] inline std::string cut_words(const ComparedCut& cut) {
+  const auto row = [](const char* by, const FoundPlan& plan) {
+    return written({by, cut_text(plan.choice), ": a step of ", seconds_words(plan.step), ", ", percent_words(plan.waiting), " waiting, ",
+                    gigabytes_words(plan.memory), "\n"});
+  };
+  const double times = cut.by_operations.step.value / cut.by_times.step.value;
+  const std::string text = row("Cut by measured times,     ", cut.by_times) + row("cut by counted operations, ", cut.by_operations);
+  if (times > 0.995 && times < 1.005) return text + "under those times both take as long.\n";
+  return text + written({"under those times the second takes ", fixed_point(times, 2), " times as long.\n"});
+}
+
 /// What a search has found, or the sentence that nothing was.
 ///
 /// Tested  report/found_plans_test
@@ -66,6 +80,8 @@ inline void add_row(const FoundPlan& plan, Grid& grid) {
   for (const FoundPlan& plan : found.plans) add_row(plan, grid);
   std::string text = grid.text();
   if (found.plans.size() > 1) text += "\n" + reason_words(found.plans[0], found.plans[1]) + "\n";
+  if (found.cut) text += "\n" + cut_words(*found.cut);
+  if (!found.cut && !model.times.layers.empty()) text += "\nNone of these plans has stages that could be cut by the measured times.\n";
   text += "\n" + plan_text(model, found.plans[0].choice, wishes.batch, wishes.memory) + "\n\n";
   text += grouped_digits(found.candidates) + " candidates: " + grouped_digits(found.simulated) + " simulated, " + grouped_digits(found.slower) +
           " slower by a bound, " + grouped_digits(found.too_large) + " too large, " + grouped_digits(found.refused) + " refused by a rule.\n";

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Profile: the time that each layer really takes, and the cut into stages that balances it.
-// Sees: seams, plan/program, policy/cut, run/observer.  Does not see: threads, compute, transport.
+// Sees: seams, plan/program, policy/timed_cut, run/observer.  Does not see: threads, compute, transport.
 // In: observations of steps.  Out: seconds by layer, MeasuredCut.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
+#include <utility>
 #include <vector>
 
-#include "heddle/policy/cut.hpp"
+#include "heddle/policy/timed_cut.hpp"
 #include "heddle/run/observer.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -51,37 +51,11 @@ struct MeasuredCut {
 /// Errors  M03 if there are fewer places to cut than stages ask for
 /// Tested  run/profile_test
 [[nodiscard]] inline MeasuredCut best_cut(const Graph& graph, const std::vector<Seconds>& layers, int stages) {
-  std::vector<int> places{0};  // where a stage may begin, then the end
-  for (int b = 1; b < graph.node_count; ++b)
-    if (clean_boundary(graph, b)) places.push_back(b);
-  const auto count = places.size();
-  places.push_back(graph.node_count);
-  const auto wanted = static_cast<std::size_t>(std::max(stages, 0));
-  if (wanted < 1 || wanted > count)
-    throw Error(Diagnosis{Code{'M', 3}, ""} << graph.model.view() << " cannot be cut into " << stages << " stages: it has "
-                                            << static_cast<int>(count) - 1 << " places to cut (never through a skip connection). Fix: ask for 1 to "
-                                            << static_cast<int>(count) << " stages.");
-  std::vector<double> before(count + 1);  // seconds of all layers before a place
-  for (std::size_t b = 1; b <= count; ++b) {
-    before[b] = before[b - 1];
-    for (int n = places[b - 1]; n < places[b]; ++n) before[b] += layers[static_cast<std::size_t>(n)].value;
-  }
-  // slowest[s][b]: of the best s + 1 stages that end at place b; from[s][b]: where the last of them begins
-  std::vector<std::vector<double>> slowest(wanted, std::vector<double>(count + 1, std::numeric_limits<double>::infinity()));
-  std::vector<std::vector<std::size_t>> from(wanted, std::vector<std::size_t>(count + 1));
-  for (std::size_t b = 1; b <= count; ++b) slowest[0][b] = before[b];
-  for (std::size_t s = 1; s < wanted; ++s)
-    for (std::size_t b = s + 1; b <= count; ++b)
-      for (std::size_t a = s; a < b; ++a)
-        if (const double most = std::max(slowest[s - 1][a], before[b] - before[a]); most < slowest[s][b]) {
-          slowest[s][b] = most;
-          from[s][b] = a;
-        }
-  std::vector<int> first_node{graph.node_count};
-  for (std::size_t s = wanted - 1, end = count; s > 0; --s) first_node.push_back(places[end = from[s][end]]);
-  first_node.push_back(0);
-  std::reverse(first_node.begin(), first_node.end());
-  return measure_cut(std::move(first_node), layers);
+  TimedCuts cuts{graph, layers};
+  if (stages < 1 || stages > cuts.most())
+    throw Error(Diagnosis{Code{'M', 3}, ""} << graph.model.view() << " cannot be cut into " << stages << " stages: it has " << cuts.most() - 1
+                                            << " places to cut (never through a skip connection). Fix: ask for 1 to " << cuts.most() << " stages.");
+  return measure_cut(cuts.first_node(stages), layers);
 }
 
 /// Watches steps: trainer.observe(&profile). Layers of all replicas and both directions are added up, what runs again with them.

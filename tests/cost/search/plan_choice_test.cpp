@@ -37,6 +37,11 @@ TEST_CASE("a choice and the type of its text are one Program") {
   check_alike<Plan<Searched, CrossEntropy, Adam, Batch<32>, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>>(
       {.stages = 2, .order = SearchedOrder::interleaved_2, .micro_batches = 4}, 32,
       "Plan<Searched, CrossEntropy, Adam, Batch<32>, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>");
+  check_alike<
+      Plan<Searched, CrossEntropy, Adam, Batch<32>, Hybrid<Pipeline<CutBefore<6, 21, 31>, Interleaved<2>, Microbatches<4>>, DataParallel<2>>>>(
+      {.stages = 2, .order = SearchedOrder::interleaved_2, .micro_batches = 4, .data = 2, .cuts = 3, .before = {6, 21, 31}}, 32,
+      "Plan<Searched, CrossEntropy, Adam, Batch<32>, Hybrid<Pipeline<extending::CutBefore<6, 21, 31>, Interleaved<2>, Microbatches<4>>, "
+      "DataParallel<2>>>");
   check_alike<Plan<Searched, CrossEntropy, Adam, Batch<32>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Recompute<EveryBlock>>>(
       {.stages = 2, .order = SearchedOrder::zero_bubble_h1, .micro_batches = 4, .again = true}, 32,
       "Plan<Searched, CrossEntropy, Adam, Batch<32>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Recompute<EveryBlock>>");

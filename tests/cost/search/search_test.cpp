@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "cost/search/models.hpp"
 #include "heddle/cost/presets.hpp"
 
 using namespace heddle;
 using namespace heddle::extending;
+using cost_room::MeasuredLayers;
 using tests::small_model;
 
 namespace {
@@ -32,6 +34,18 @@ double fastest(const Wishes& wishes, const Machine& machine) {
   });
   return least;
 }
+
+/// As if each layer took what a machine says, but one of them so many times as long.
+SearchedModel measured(const Machine& machine, int slow, double times) {
+  SearchedModel model = small_model();
+  const LoweredPlan plan = lower(request_for(model, {}, 32, Bytes{0}));
+  std::vector<Seconds> seconds;
+  for (const double said : cost_room::said_by_layer(machine, plan.training())) seconds.push_back(Seconds{said});
+  seconds[static_cast<std::size_t>(slow)].value *= times;
+  model.times = layer_times(*model.graph, 32, seconds);
+  return model;
+}
+const Wishes four_stages{.devices = 4, .batch = 32, .most_tensor = 1, .stages = 4, .may_run_again = false};
 
 }  // namespace
 
@@ -110,4 +124,52 @@ TEST_CASE("a fast level draws the axis that talks most to its inside") {
   const SearchResult found = search(small_model(), {.devices = 16, .batch = 64, .most_tensor = 16}, machine);
   REQUIRE(found.plans.size() > 0);
   for (const FoundPlan& plan : found.plans) CHECK(plan.choice.tensor <= 4);
+}
+
+TEST_CASE("a layer that was measured to be slow moves the cut, and the step is shorter than under the cut by operations") {
+  const Machine machine = machine_of(1e-12);
+  const SearchResult found = search(measured(machine, 2, 12), four_stages, machine);  // a product of the first block
+  REQUIRE(found.fault.sentence().view() == "");
+  REQUIRE(found.cut);
+  const FoundPlan& by_times = found.cut->by_times;
+  CHECK(by_times.choice == found.plans[0].choice);
+  CHECK(by_times.choice.cuts > 0);
+  CHECK(found.cut->by_operations.choice.cuts == 0);
+  CHECK(by_times.step.value < 0.9 * found.cut->by_operations.step.value);
+  const LoweredPlan balanced = lower(request_for(small_model(), found.cut->by_operations.choice, 32, Bytes{0}));
+  CHECK(by_times.choice.before[0] < balanced.training().first_node[1]);  // the stage of the slow layer has fewer others
+  CHECK(policy_text(by_times.choice).find("Pipeline<extending::CutBefore<") == 0);
+}
+
+TEST_CASE("what a search finds under measured times is the best of all candidates under them, of both cuts") {
+  const Machine machine = machine_of(1e-10);
+  const SearchedModel model = measured(machine, 2, 8);
+  const MeasuredLayers layers{model, machine};
+  const Wishes wishes{.devices = 4, .batch = 16, .may_round = true};
+  double least = std::numeric_limits<double>::infinity();
+  int cut = 0;
+  cost_room::each_candidate(model, wishes, [&](const PlanChoice& c) {
+    cut += c.cuts > 0 ? 1 : 0;
+    const LoweredPlan plan = lower(request_for(model, c, wishes.batch, wishes.memory));
+    if (plan.fault().ok() && check(plan).ok()) least = std::min(least, simulate(plan.training(), machine, layers.view()).step.value);
+  });
+  CHECK(cut > 0);
+  CHECK(search(model, wishes, machine).plans.front().step.value == least);
+}
+
+TEST_CASE("times as the machine says find the plans that it finds, and without times no cut is compared") {
+  const Machine machine = machine_of(1e-10);
+  const SearchResult measured_ones = search(measured(machine, 0, 1), four_stages, machine), plain = search(small_model(), four_stages, machine);
+  CHECK(measured_ones.plans[0].step.value <= plain.plans[0].step.value * (1 + 1e-9));
+  CHECK_FALSE(plain.cut);
+}
+
+TEST_CASE("times of other layers refuse a search, and so do stages that cannot be") {
+  SearchedModel model = measured(h100_nodes(), 0, 1);
+  model.times.layers.pop_back();
+  CHECK(search(model, four_stages, h100_nodes()).fault.code == "M22");
+  CHECK(check_wishes({.devices = 4, .stages = -1}).code == "M19");
+  CHECK(search(small_model(), {.devices = 4, .batch = 32, .stages = 3}, h100_nodes()).fault.sentence().view() ==
+        "[heddle.M19] a plan is searched for 3 stages, which do not divide 4 devices. Fix: name a number that does.");
+  for (const FoundPlan& plan : search(small_model(), four_stages, h100_nodes()).plans) CHECK(plan.choice.stages == 4);
 }

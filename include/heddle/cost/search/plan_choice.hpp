@@ -76,12 +76,21 @@ struct PlanChoice {
   int rounds = 1;              ///< Accumulate
   bool again = false;          ///< Recompute<EveryBlock>
   bool rounds_values = false;  ///< Mixed<BFloat16>
+  int cuts = 0;                ///< CutBefore so many layers, by measured times; 0: Balanced, by counted operations
+  std::array<int, Layout::most_chunks> before{};
 
   [[nodiscard]] constexpr std::int64_t devices() const { return std::int64_t{tensor} * stages * shard * data; }
   [[nodiscard]] constexpr int batch_ranks() const { return shard * data; }
   friend constexpr bool operator==(const PlanChoice&, const PlanChoice&) = default;
 };
 
+/// How the model is cut: "Balanced<4>", or "CutBefore<13, 28, 43>".
+[[nodiscard]] inline std::string cut_text(const PlanChoice& c) {
+  if (c.cuts == 0) return written({"Balanced<", c.stages, ">"});
+  std::string text = "CutBefore<";
+  for (int i = 0; i < c.cuts; ++i) text += (i > 0 ? ", " : "") + std::to_string(c.before[static_cast<std::size_t>(i)]);
+  return text + ">";
+}
 /// As a type says it: "Hybrid<TensorParallel<8>, Pipeline<Balanced<4>, OneFOneB, Microbatches<16>>, DataParallel<2>>".
 [[nodiscard]] inline std::string policy_text(const PlanChoice& c) {
   std::string parts;
@@ -93,7 +102,8 @@ struct PlanChoice {
   };
   if (c.tensor > 1) add(written({"TensorParallel<", c.tensor, c.splits_sequences ? ", SequenceParallel>" : ">"}));
   if (c.slices_inside) slice();
-  if (c.stages > 1) add(written({"Pipeline<Balanced<", c.stages, ">, ", name_of(c.order), ", Microbatches<", c.micro_batches, ">>"}));
+  if (c.stages > 1)
+    add(written({"Pipeline<", c.cuts > 0 ? "extending::" : "", cut_text(c), ", ", name_of(c.order), ", Microbatches<", c.micro_batches, ">>"}));
   if (!c.slices_inside) slice();
   if (c.data > 1) add(written({"DataParallel<", c.data, ">"}));
   if (count == 0) return "Single";
@@ -121,7 +131,7 @@ constexpr void answer(const PlanChoice& c, const Graph& graph, Layout& layout) {
     layout.keeps_slices(axis::shard, sharding_of(c.slices));
   };
   if (c.slices_inside) slice();
-  if (c.stages > 1) BalancedPipeline{c.stages, data_of(c.order), c.micro_batches}.answer(graph, layout);
+  if (c.stages > 1) BalancedPipeline{c.stages, data_of(c.order), c.micro_batches, c.before.data(), c.cuts}.answer(graph, layout);
   if (!c.slices_inside) slice();
   if (c.data > 1) {
     layout.claim(axis::data, c.data);

@@ -10,6 +10,7 @@
 #include <map>
 #include <tuple>
 
+#include "heddle/cost/layer_factors.hpp"
 #include "heddle/cost/machine.hpp"
 #include "heddle/cost/search/searched_model.hpp"
 #include "heddle/cost/simulate.hpp"
@@ -63,7 +64,8 @@ struct Scale {
 /// Tested  cost/search/scale_test
 class Scales {
  public:
-  Scales(const SearchedModel& model, const Machine& machine, int batch) : model_(model), machine_(at_best(machine)), batch_(batch) {}
+  Scales(const SearchedModel& model, const Machine& machine, int batch, const LayerFactors& factors = {})
+      : model_(model), machine_(at_best(machine)), batch_(batch), factors_(factors) {}
 
   [[nodiscard]] const Scale& of(const PlanChoice& c) {
     const int rows = batch_ / c.batch_ranks() / c.rounds / c.micro_batches;
@@ -91,7 +93,7 @@ class Scales {
     out.states = arena.bytes(RegionKind::states, RegionKind::losses);
     out.values = arena[RegionKind::pools].bytes();
     out.once = closing_seconds(plan.training());
-    out.seconds = simulate(plan.training(), machine_).step.value - out.once;
+    out.seconds = simulate(plan.training(), machine_, factors_).step.value - out.once;
     return out;
   }
   /// Of the lines behind all passes: on the ranks of axis tensor alone they move nothing.
@@ -120,6 +122,7 @@ class Scales {
   const SearchedModel& model_;
   Machine machine_;
   int batch_;
+  LayerFactors factors_;
   std::map<Key, Scale> all_;
 };
 

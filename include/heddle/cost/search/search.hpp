@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "heddle/core/units.hpp"
 #include "heddle/cost/machine.hpp"
 #include "heddle/cost/search/candidates.hpp"
+#include "heddle/cost/search/measured_layers.hpp"
 #include "heddle/cost/search/scale.hpp"
 #include "heddle/cost/search/searched_model.hpp"
 #include "heddle/cost/simulate.hpp"
@@ -33,28 +35,38 @@ struct FoundPlan {
   }
 };
 
+/// One plan of stages cut in two ways, under the times that its layers were measured to take: 0.9 s by them, 1.4 s by counted operations.
+struct ComparedCut {
+  FoundPlan by_times;
+  FoundPlan by_operations;
+};
+
 /// What a search has found. `plans`: of each product of axes the fastest that fits, the best first; none if none does, and `fault` says why. 1,224
 /// candidates of which 200 were simulated have 1,024 that were refused, need too much, or cannot be as fast.
 struct SearchResult {
   std::vector<FoundPlan> plans;
-  std::int64_t candidates = 0;  ///< products of axes and options
-  std::int64_t simulated = 0;   ///< of those, after they were lowered to the last instruction
-  std::int64_t too_large = 0;   ///< for the memory
-  std::int64_t refused = 0;     ///< by a rule
-  std::int64_t slower = 0;      ///< by their bound, so they were not lowered
-  Bytes least_memory;           ///< that any of them needs; 0: nothing was asked
+  std::int64_t candidates = 0;     ///< products of axes and options
+  std::int64_t simulated = 0;      ///< of those, after they were lowered to the last instruction
+  std::int64_t too_large = 0;      ///< for the memory
+  std::int64_t refused = 0;        ///< by a rule
+  std::int64_t slower = 0;         ///< by their bound, so they were not lowered
+  Bytes least_memory;              ///< that any of them needs; 0: nothing was asked
+  std::optional<ComparedCut> cut;  ///< of the fastest plan with stages, if layers were measured and both cuts are plans
   Diagnosis fault;
 };
 
 /// Searches the plan of a model that takes the least time under a machine. What it finds first is the best of all candidates: those that are left out
-/// break a rule, need more memory, or have a lower bound above the time of those that were found.
+/// break a rule, need more memory, or have a lower bound above the time of those that were found. Layers of a model that were measured
+/// (SearchedModel::times) take as long as that says.
 ///
-/// Errors  M16 a machine or M19 a wish that cannot be, M17 more devices than the machine has, M20 no plan fits
+/// Errors  M16 a machine or M19 a wish that cannot be, M17 more devices than the machine has, M20 no plan fits, M22 times of other layers
 /// Tested  cost/search/search_test
 class PlanSearch {
  public:
   PlanSearch(const SearchedModel& model, const Wishes& wishes, const Machine& machine)
       : model_(model), wishes_(wishes), machine_(machine), refusal_(model.graph->fault.ok() ? check_wishes(wishes, machine) : model.graph->fault) {
+    if (refusal_.ok()) measured_ = MeasuredLayers{model, machine};
+    if (refusal_.ok()) refusal_ = measured_.fault;
     if (wishes_.memory.value == 0) wishes_.memory = machine.memory;
     machine_.memory = Bytes{};  // what does not fit is counted, and not simulated
     machine_.devices = 0;
@@ -73,6 +85,7 @@ class PlanSearch {
       if (progress) progress(static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(all.size()));
     }
     if (out.plans.empty()) out.fault = nothing_fits(out);
+    out.cut = compared_cut(out.plans);
     return out;
   }
 
@@ -85,7 +98,7 @@ class PlanSearch {
   };
   [[nodiscard]] std::vector<Bounded> bounded(SearchResult& out) const {
     std::vector<Bounded> all;
-    Scales scales{model_, machine_, wishes_.batch};
+    Scales scales{model_, machine_, wishes_.batch, measured_.view()};
     each_candidate(model_, wishes_, [&](const PlanChoice& choice) {
       ++out.candidates;
       const Scale& scale = scales.of(choice);
@@ -110,28 +123,50 @@ class PlanSearch {
     ++out.too_large;
     return false;
   }
-  void try_one(const PlanChoice& choice, SearchResult& out) const {
+  /// Nothing if a rule refuses it.
+  [[nodiscard]] std::optional<LoweredPlan> lowered(const PlanChoice& choice) const {
     const LoweringRequest request = request_for(model_, choice, wishes_.batch, wishes_.memory);
-    const bool answered = request.layout.fault.ok() && request.batch.fault.ok();
-    if (!answered || !check_schedule_length(request.graph, request.layout, request.batch).ok()) {
-      ++out.refused;
-      return;
-    }
-    const LoweredPlan plan = lower(request);
-    if (!plan.fault().ok()) {
-      ++out.refused;
-      return;
-    }
+    if (!request.layout.fault.ok() || !request.batch.fault.ok()) return {};
+    if (!check_schedule_length(request.graph, request.layout, request.batch).ok()) return {};
+    std::optional<LoweredPlan> plan{lower(request)};
+    if (!plan->fault().ok()) plan.reset();
+    return plan;
+  }
+  [[nodiscard]] FoundPlan simulated(const PlanChoice& choice, const Program& p) const {
+    const Estimate estimate = simulate(p, machine_, measured_.view());
+    return {choice, estimate.step, Seconds{estimate.step.value * (1 - estimate.bubble())}, most_of(p), estimate.bubble()};
+  }
+  [[nodiscard]] static Bytes most_of(const Program& p) {
     Bytes most;
-    for (int r = 0; r < plan.training().roles; ++r) most = std::max(most, Bytes{plan.training().arenas[r].total});
-    if (!fits(most, out)) return;
-    const Estimate estimate = simulate(plan.training(), machine_);
-    const bool wins = !cannot_win({choice, estimate.step.value, 0}, out.plans);
-    const bool sound = !wins || check(plan).ok();  // what a Plan would be refused for is not proposed
+    for (int r = 0; r < p.roles; ++r) most = std::max(most, Bytes{p.arenas[r].total});
+    return most;
+  }
+  void try_one(const PlanChoice& choice, SearchResult& out) const {
+    const std::optional<LoweredPlan> plan = lowered(choice);
+    if (!plan) {
+      ++out.refused;
+      return;
+    }
+    if (!fits(most_of(plan->training()), out)) return;
+    const FoundPlan found = simulated(choice, plan->training());
+    const bool wins = !cannot_win({choice, found.step.value, 0}, out.plans);
+    const bool sound = !wins || check(*plan).ok();  // what a Plan would be refused for is not proposed
     ++(sound ? out.simulated : out.refused);
-    if (!wins || !sound) return;
-    const Seconds computing{estimate.step.value * (1 - estimate.bubble())};
-    keep({choice, estimate.step, computing, most, estimate.bubble()}, out.plans);
+    if (wins && sound) keep(found, out.plans);
+  }
+  /// The fastest plan with stages, and the same plan cut the other way.
+  [[nodiscard]] std::optional<ComparedCut> compared_cut(const std::vector<FoundPlan>& plans) const {
+    const auto staged = std::find_if(plans.begin(), plans.end(), [](const FoundPlan& p) { return p.choice.stages > 1; });
+    if (measured_.factors.empty() || staged == plans.end()) return {};
+    TimedCuts cuts{*model_.graph, by_layer(*model_.graph, model_.times)};
+    PlanChoice other = staged->choice;
+    other.cuts = 0;
+    other.before = {};
+    if (staged->choice.cuts == 0) other = cut_by_times(other, cuts);
+    const std::optional<LoweredPlan> plan = lowered(other);
+    if (!plan) return {};
+    const FoundPlan found = simulated(other, plan->training());
+    return staged->choice.cuts > 0 ? ComparedCut{*staged, found} : ComparedCut{found, *staged};
   }
   /// In the place of the one with its axes. Of two that take as long the one that was found first stays before the other.
   static void keep(const FoundPlan& plan, std::vector<FoundPlan>& plans) {
@@ -156,6 +191,7 @@ class PlanSearch {
   Wishes wishes_;
   Machine machine_;
   Diagnosis refusal_;
+  MeasuredLayers measured_;
 };
 
 /// Tested  cost/search/search_test
@@ -166,5 +202,5 @@ class PlanSearch {
 }  // namespace heddle::cost_room
 
 namespace heddle::extending {
-using cost_room::FoundPlan, cost_room::PlanSearch, cost_room::SearchResult, cost_room::search;
+using cost_room::ComparedCut, cost_room::FoundPlan, cost_room::PlanSearch, cost_room::SearchResult, cost_room::search;
 }  // namespace heddle::extending

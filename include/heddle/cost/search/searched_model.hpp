@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: cost. What a search knows of a model, its loss and its optimizer, and the request that a PlanChoice of them makes.
-// Sees: plan/lower, graph, cost/search/plan_choice.  Does not see: machines, processes, threads.
+// Sees: plan/lower, graph, cost/search/{plan_choice, layer_times}.  Does not see: machines, processes, threads.
 // In: Model, Loss, Optimizer.  Out: SearchedModel, request_for.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "heddle/core/type_name.hpp"
+#include "heddle/cost/search/layer_times.hpp"
 #include "heddle/cost/search/plan_choice.hpp"
 #include "heddle/graph/kept_values.hpp"
 #include "heddle/plan/lower/lowering_request.hpp"
@@ -29,6 +30,7 @@ struct SearchedModel {
   int states = 0;
   bool has_blocks = false;                ///< Recompute<EveryBlock> names something
   std::shared_ptr<const bool[]> no_leaf;  ///< by leaf: none is named beside blocks
+  LayerTimes times;                       ///< of its layers, where someone has measured them
 
   [[nodiscard]] const Graph& graph_for(const PlanChoice& c) const { return c.rounds_values ? *rounded_graph : *graph; }
 };
@@ -45,7 +47,8 @@ template <class Model, class Loss, class Optimizer> [[nodiscard]] SearchedModel 
                     Loss::target_features(graph.output()),
                     Optimizer::states,
                     false,
-                    std::make_shared<bool[]>(static_cast<std::size_t>(graph.leaf_count))};
+                    std::make_shared<bool[]>(static_cast<std::size_t>(graph.leaf_count)),
+                    {}};
   for (int n = 0; n < graph.node_count; ++n) out.has_blocks = out.has_blocks || graph.nodes[n].block >= 0;
   return out;
 }
