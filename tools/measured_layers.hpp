@@ -2,7 +2,6 @@
 // What the layers of a model take on one device of this machine: LayerTimes for ./heddle plan --profile.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <heddle/backend/cpu_threads.hpp>
 #include <heddle/cost/search/layer_times.hpp>
@@ -19,7 +18,7 @@ namespace measured_layers {
 using namespace heddle;
 using namespace heddle::extending;
 
-/// Of each layer the fastest of several steps, the first of which is not looked at: what else runs on a machine only makes them longer.
+/// Of each layer the middle one of several steps, the first of which is not looked at.
 template <class Model, int Rows, class Input> LayerTimes of(double budget) {
   using Alone = Plan<Model, CrossEntropy, SGD, Batch<Rows>, Single>;
   const Graph& graph = *Alone::training.graph;
@@ -30,17 +29,19 @@ template <class Model, int Rows, class Input> LayerTimes of(double budget) {
   const std::vector<std::int32_t> targets(static_cast<std::size_t>(Rows * positions), 1);
   const auto batch = examples(inputs, targets, features, positions);
   trainer.step(batch);
-  std::vector<Seconds> best(static_cast<std::size_t>(graph.node_count), Seconds{1e9});
+  std::vector<std::vector<double>> steps(static_cast<std::size_t>(graph.node_count));  // by layer
   const double end = this_machine::now() + budget;
   do {
     Profile profile{Alone::training};
     trainer.observe(&profile);
     trainer.step(batch);
-    const std::vector<Seconds> took = profile.layers();
-    for (std::size_t n = 0; n < best.size(); ++n) best[n] = std::min(best[n], took[n]);
+    const auto took = profile.layers();
+    for (std::size_t n = 0; n < steps.size(); ++n) steps[n].push_back(took[n].value);
   } while (this_machine::now() < end);
   trainer.observe(nullptr);
-  return layer_times(graph, Rows, best);
+  std::vector<core_room::Seconds> middle;
+  for (const std::vector<double>& of_layer : steps) middle.emplace_back(this_machine::median(of_layer));
+  return layer_times(graph, Rows, middle);
 }
 
 /// The models of ./heddle plan that a machine of any size can train.
