@@ -130,7 +130,7 @@ class CardMpiSession {
     share(Rank{0}, std::as_writable_bytes(std::span{id.internal}));
     const CurrentCard here{card};
     rank_ = std::make_unique<RankOnCard>(peers_, control_.rank().value, card, CudaProductOptions{.tf32 = needs.tf32, .usual_rows = needs.rows}, id,
-                                         waits());
+                                         waits(), needs.library);
   }
 
   /// What a card takes (see OneCardSession), and what comes of other ranks before it is summed. What NCCL itself takes is not in it.
@@ -184,6 +184,8 @@ class CardMpiSession {
   /// What this rank has sent by NCCL since construction or the last clear_traffic. A graph that replays a step counts nothing.
   [[nodiscard]] Sent sent(Rank rank, Movement kind) const { return peers_.traffic(rank.value).sent(kind); }
   [[nodiscard]] CardMpiSession& transport() { return *this; }
+  /// As OneCardSession, of the card of this process.
+  [[nodiscard]] std::vector<std::string> layers_of_library() const { return rank_->layers_of_library(); }
   void clear_traffic() { peers_.traffic(control_.rank().value).clear(); }
 
  private:
@@ -191,7 +193,7 @@ class CardMpiSession {
   /// With what bits depend on beside flags of the compiler.
   [[nodiscard]] static Text<1000> build_of(const TransportNeeds& needs) {
     Text<1000> build = needs.build;
-    return build << "TF32=" << (needs.tf32 ? "on;" : "off;");
+    return build << "TF32=" << (needs.tf32 ? "on;" : "off;") << "cuDNN=" << (needs.library != nullptr ? "on;" : "off;");
   }
   [[nodiscard]] static std::vector<int> everybody(int ranks) {
     std::vector<int> all(static_cast<std::size_t>(ranks));
