@@ -81,7 +81,7 @@ def components(project, scratch, compiler):
     prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_GZIP=OFF")
     ask = lambda name: configure(
         HERE / "unknown_component", scratch / name, compiler, prefix, f"-DCOMPONENT={name}", fails=True)
-    said("has no component 'egien'; it has: eigen, gzip, mpi, cuda, nccl, compiled.", ask("egien"))
+    said("has no component 'egien'; it has: eigen, gzip, mpi, cuda, nccl, cudnn, compiled.", ask("egien"))
     said("was made without the component 'compiled'. Fix: install Heddle again where HEDDLE_BUILD_COMPILED=ON", ask("compiled"))
     said("was made without the component 'gzip'. Fix: install Heddle again where zlib", ask("gzip"))
     without = install(project, scratch / "without_cuda", compiler, "-DHEDDLE_WITH_CUDA=OFF")

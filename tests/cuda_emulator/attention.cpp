@@ -81,8 +81,7 @@ struct Head {
 }  // namespace
 
 void touch_attention(const Attention& of) {
-  for (std::size_t i = 0; i < of.workspace_bytes / sizeof(float); ++i)
-    static_cast<float*>(of.workspace)[i] = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t i = 0; i < of.workspace_bytes / sizeof(float); ++i) static_cast<float*>(of.workspace)[i] = std::numeric_limits<float>::quiet_NaN();
   for (std::int64_t n = 0; n < of.q.sizes[0]; ++n)
     for (std::int64_t head = 0; head < of.k.sizes[1]; ++head) Head{of, n, head}.all();
 }

@@ -46,8 +46,7 @@ struct Terms {
 }  // namespace
 
 void touch_convolution(const Convolution& of) {
-  for (std::size_t i = 0; i < of.workspace_bytes / sizeof(float); ++i)
-    static_cast<float*>(of.workspace)[i] = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t i = 0; i < of.workspace_bytes / sizeof(float); ++i) static_cast<float*>(of.workspace)[i] = std::numeric_limits<float>::quiet_NaN();
   const ConvolutionExtents& e = of.e;
   const Terms terms{e};
   const auto count = static_cast<std::int64_t>(of.results());

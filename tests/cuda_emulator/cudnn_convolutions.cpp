@@ -110,8 +110,8 @@ cudnnStatus_t convolve(const char* name, Way way, cudnnHandle_t handle, const De
     if (!takes(made.e, at.algorithm)) return CUDNN_STATUS_NOT_SUPPORTED;
     made.workspace_bytes = workspace_of(made.e, at.algorithm);
     if (made.workspace_bytes > at.workspace_bytes)
-      return cudnn_mistake(std::string(name) + " is given " + std::to_string(at.workspace_bytes) + " bytes of workspace, of which its algorithm takes " +
-                           std::to_string(made.workspace_bytes));
+      return cudnn_mistake(std::string(name) + " is given " + std::to_string(at.workspace_bytes) +
+                           " bytes of workspace, of which its algorithm takes " + std::to_string(made.workspace_bytes));
     Work work{name, {}};
     const ConvolutionExtents& e = made.e;
     const auto lies = [&](const char* what, const void* begin, std::int64_t numbers) {

@@ -113,7 +113,8 @@ class CurrentCard {
 /// Tested  backend/cuda_card_test
 class Card {
  public:
-  /// What it takes beside arenas, and beside a library: the workspace of products, the numbers of a step and sums of squares. What is pinned lies on the host.
+  /// What it takes beside arenas, and beside a library: the workspace of products, the numbers of a step and sums of squares. What is pinned lies on
+  /// the host.
   static constexpr Bytes memory = 32_MiB + 4_KiB;
   explicit Card(int number = 0, const CudaProductOptions& how = {}, MakeCudaLibrary library = nullptr) : number_(number) {
     if (const int cards = visible_cards(); number < 0 || number >= cards)
@@ -131,9 +132,7 @@ class Card {
   [[nodiscard]] CudaProducts& products() { return *products_; }
   /// What computes whole layers; null without such a library.
   [[nodiscard]] CudaLibrary* library() const { return library_.get(); }
-  [[nodiscard]] std::vector<std::string> layers_of_library() const {
-    return library_ == nullptr ? std::vector<std::string>{} : library_->notes();
-  }
+  [[nodiscard]] std::vector<std::string> layers_of_library() const { return library_ == nullptr ? std::vector<std::string>{} : library_->notes(); }
   [[nodiscard]] int number() const { return number_; }
   /// Until the queue is empty, as wait_by() has said.
   void wait() {

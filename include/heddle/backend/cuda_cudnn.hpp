@@ -48,7 +48,8 @@ template <class Backend> struct CuDNNOf<Backend, false> {
 /// them; kernels of Heddle compute the others. trainer.session().layers_of_library() says of each which it is, and why. AllowTF32<WithCuDNN<...>>
 /// allows cuDNN to round as it allows products. No plan, and no Program, depends on it.
 ///
-/// Law     a program has the same bits again: algorithms are deterministic, and chosen for the rows of the whole batch. Between layouts of a plan bits
+/// Law     a program has the same bits again: algorithms are deterministic, and chosen for the rows of the whole batch. Between layouts of a plan
+/// bits
 ///         of convolutions and attention may differ, since those of a row may depend on the rows beside it
 /// Errors  L09 of a backend without cards; R08 if processes differ in it; R36
 /// Source  sources.md#cudnn
@@ -57,6 +58,6 @@ template <class Backend> using WithCuDNN = typename CuDNNOf<Backend>::type;
 
 }  // namespace heddle::backend_room
 
-namespace heddle {
+namespace heddle::extending {
 using backend_room::WithCuDNN;
-}  // namespace heddle
+}  // namespace heddle::extending

@@ -52,8 +52,8 @@ static_assert(std::size(group_axes) <= RankNeeds::most_groups);
 /// With the ranks of each group. DataParallel<4> with one bucket has the group {0, 1, 2, 3} and 2 reductions: of the gradient and of the loss.
 struct TransportNeeds : RankNeeds {
   std::vector<std::vector<int>> groups;
-  std::int64_t rows = 0;      ///< of a step: what products on cards choose their algorithms for
-  bool tf32 = false;          ///< whether cards may round the factors of products
+  std::int64_t rows = 0;  ///< of a step: what products on cards choose their algorithms for
+  bool tf32 = false;      ///< whether cards may round the factors of products
   /// Makes what computes layers on cards in the place of kernels of our own; null: nothing does.
   std::unique_ptr<compute_room::CudaLibrary> (*library)(const compute_room::CudaLibraryOptions&) = nullptr;
   AddElements add = nullptr;  ///< how sums add; a pairing whose elements are no floats says it

@@ -90,9 +90,10 @@ TEST_CASE("what cuDNN does not take is said, and computed by kernels of Heddle")
   CHECK_FALSE(told.takes(all, shape_of<Conv2d<2, 3, KernelSize<3>>>(Shape{2, 9, 9}, 4)));
   CHECK_FALSE(told.takes(all, shape_of<Conv2d<1, 1, KernelSize<1>>>(Shape{1, 40'000, 60'000}, 1)));
   REQUIRE(told.notes.size() == 2);
-  CHECK(told.notes[0] ==
-        "Conv2d of 4 rows of (2, 9, 9) to (3, 7, 7), windows of 3 x 3, is computed by kernels of Heddle: cuDNN has no deterministic algorithm for the "
-        "gradient of the input of 4 rows in 67,108,864 bytes of workspace.");
+  CHECK(
+      told.notes[0] ==
+      "Conv2d of 4 rows of (2, 9, 9) to (3, 7, 7), windows of 3 x 3, is computed by kernels of Heddle: cuDNN has no deterministic algorithm for the "
+      "gradient of the input of 4 rows in 67,108,864 bytes of workspace.");
   CHECK(told.notes[1].find("cuDNN takes tensors of at most 2,147,483,647 elements.") != std::string::npos);
   CHECK(conformance::broken_law_of_layer<Conv2d<2, 3, KernelSize<3>>, ByCuDNN<>>(3) == "");
   CHECK(cuda_emulator::counts().convolutions == 0);

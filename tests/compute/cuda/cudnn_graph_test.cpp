@@ -16,7 +16,9 @@ namespace {
 
 /// The forward of one sequence of 4 positions with a head of 8 features; its keys have so many features.
 std::vector<CudnnRole> roles_of(std::int64_t of_keys) {
-  const auto tensor = [](std::int64_t id, std::int64_t features) { return CudnnTensorFacts{id, {1, 1, 4, features}, {4 * features, features, features, 1}}; };
+  const auto tensor = [](std::int64_t id, std::int64_t features) {
+    return CudnnTensorFacts{id, {1, 1, 4, features}, {4 * features, features, features, 1}};
+  };
   return {{CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, tensor(1, 8)},
           {CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, tensor(2, of_keys)},
           {CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, tensor(3, of_keys)},

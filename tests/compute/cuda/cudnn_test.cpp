@@ -16,8 +16,8 @@
 #include "heddle/compute/cuda/convolution.hpp"
 
 using namespace heddle;
-using on_card::Card;
 using cuda_emulator::tests::OneCard;
+using on_card::Card;
 
 namespace {
 

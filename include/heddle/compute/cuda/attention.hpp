@@ -34,7 +34,8 @@ template <class... Options, std::derived_from<compute_room::CudaCompute> C> stru
     if constexpr (asks_library<Value>)
       if (const Shape shape = shape_of(*call.leaf, call.rows); compute_room::taken_by_library(call.space, shape))
         return call.space.queue->library->forward(
-            shape, compute_room::AttentionTensors{compute_room::values_at<Value>(call.input), compute_room::values_at<Value>(call.output), call.statistics});
+            shape,
+            compute_room::AttentionTensors{compute_room::values_at<Value>(call.input), compute_room::values_at<Value>(call.output), call.statistics});
     with_drop(call, [&](auto drops, const compute_room::AttentionSizes& e, const compute_room::MaskOfCall& drop) {
       constexpr bool draws = decltype(drops)::value;
       const auto* const input = compute_room::values_at<Value>(call.input);

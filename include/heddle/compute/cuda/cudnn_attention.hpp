@@ -87,8 +87,7 @@ class CudnnAttentions {
       if (made->ways[way].plan.get() == nullptr) made->why_not = std::string{"cuDNN has no deterministic engine for its "} + name_of(way);
     }
     if (made->why_not.empty()) made->why_not = make_room(*made);
-    note(words(shape) +
-         (made->why_not.empty() ? " is computed by cuDNN." : " is computed by kernels of Heddle: " + made->why_not + "."));
+    note(words(shape) + (made->why_not.empty() ? " is computed by cuDNN." : " is computed by kernels of Heddle: " + made->why_not + "."));
     plans_.push_back(std::move(made));
     return plans_.back()->why_not.empty();
   }
@@ -109,12 +108,12 @@ class CudnnAttentions {
     using T = CudnnAttentionTensors;
     const Plans& plans = *find(s);
     const std::int64_t keys = s.heads * s.features, values = keys + s.key_values * s.features;
-    run_cudnn<10>(handle, plans.of(CudnnAttentionWay::backward),
-                  {T::query, T::key, T::value, T::output, T::log_sums, T::scale, T::output_gradient, T::query_gradient, T::key_gradient,
-                   T::value_gradient},
-                  {at.input, at.input + keys, at.input + values, at.output, at.log_sums, &plans.scale, at.output_gradient, at.input_gradient,
-                   at.input_gradient + keys, at.input_gradient + values},
-                  workspace_.get());
+    run_cudnn<10>(
+        handle, plans.of(CudnnAttentionWay::backward),
+        {T::query, T::key, T::value, T::output, T::log_sums, T::scale, T::output_gradient, T::query_gradient, T::key_gradient, T::value_gradient},
+        {at.input, at.input + keys, at.input + values, at.output, at.log_sums, &plans.scale, at.output_gradient, at.input_gradient,
+         at.input_gradient + keys, at.input_gradient + values},
+        workspace_.get());
   }
 
  private:

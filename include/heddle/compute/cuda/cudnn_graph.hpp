@@ -34,7 +34,8 @@ template <class T>
 }
 [[nodiscard]] inline bool finalized(const CudnnDescriptor& of) { return accepted_by_cudnn(cudnnBackendFinalize(of.get()), "cudnnBackendFinalize"); }
 
-/// A tensor of a graph, in elements: queries of 2 sequences of 5 positions, 4 heads of 8 features in rows of 64 are {1, {2, 4, 5, 8}, {320, 8, 64, 1}}.
+/// A tensor of a graph, in elements: queries of 2 sequences of 5 positions, 4 heads of 8 features in rows of 64 are {1, {2, 4, 5, 8}, {320, 8, 64,
+/// 1}}.
 struct CudnnTensorFacts {
   std::int64_t id;
   std::array<std::int64_t, 4> sizes, strides;
@@ -75,7 +76,8 @@ struct CudnnOperation {
   return made;
 }
 
-/// A graph of one operation, ready to run: nothing where cuDNN has no deterministic engine for it, as `plan` says.
+/// A graph of one operation, ready to run: nothing where cuDNN has no deterministic engine for it, as `plan` says. That of an attention with 5
+/// tensors has 10 descriptors.
 struct CudnnPlan {
   CudnnOperation operation;
   CudnnDescriptor graph, heuristic, engine, configuration, plan;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. The little that kernels ask of a library which computes whole layers on a card, such as cuDNN. Without one nothing is asked.
-// Sees: graph/layers/window, compute/cuda/cuda, core.  Does not see: any library by name, policies, programs.
+// Sees: graph/layers/window, compute/cuda/cuda, seams/concepts, core.  Does not see: any library by name, policies, programs.
 // In: extents of a layer, then pointers of a card.  Out: CudaLibrary, CudaLibraryOptions, MakeCudaLibrary, ConvolutionShape,
 // AttentionShape, taken_by_library.
 #pragma once
@@ -71,7 +71,8 @@ struct AttentionGradients {
 };
 
 /// A library with a handle for one queue. takes() chooses algorithms and describes tensors the first time that it is asked about a shape; a run of
-/// what it takes creates nothing, allocates nothing and asks no heuristic, so a capture may hold it. What it does not take, kernels of our own compute.
+/// what it takes creates nothing, allocates nothing and asks no heuristic, so a capture may hold it. What it does not take, kernels of our own
+/// compute.
 ///
 /// Errors  R36 if a call fails
 /// Tested  compute/cuda/library_test, compute/cuda/cudnn_test
