@@ -145,7 +145,7 @@ if(HEDDLE_WITH_NCCL AND TARGET heddle_cuda)
   heddle_offer(nccl "NCCL" "Fix: install NCCL 2.18 or newer (package libnccl-dev of NVIDIA), or say where it is with NCCL_ROOT" "if plans are to run on several cards" heddle_cuda NCCL::nccl)
 endif()
 
-# cuDNN comes with no CMake package either (FindcuDNN.cmake). The version is that whose graphs have one operation for attention in both directions.
+# cuDNN comes with no CMake package either (FindcuDNN.cmake). The version is that whose heuristic was asked about the graphs of attention.
 if(HEDDLE_WITH_CUDNN AND TARGET heddle_cuda)
   if(NOT TARGET cuDNN::cudnn)
     list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")

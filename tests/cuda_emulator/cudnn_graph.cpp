@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cuDNN, graphs of one operation, their engines and plans:
+// cuDNN, graphs of operations, their engines and plans:
 //   cudnnBackendCreateDescriptor cudnnBackendDestroyDescriptor cudnnBackendSetAttribute cudnnBackendFinalize cudnnBackendGetAttribute
 //   cudnnBackendExecute
 #include "cudnn_graph.hpp"
@@ -24,6 +24,8 @@ std::size_t bytes_of(cudnnBackendAttributeType_t type) {
     case CUDNN_TYPE_INT64: return sizeof(std::int64_t);
     case CUDNN_TYPE_BOOLEAN: return sizeof(bool);
     case CUDNN_TYPE_DATA_TYPE:
+    case CUDNN_TYPE_POINTWISE_MODE:
+    case CUDNN_TYPE_REDUCTION_OPERATOR_TYPE:
     case CUDNN_TYPE_HEUR_MODE: return sizeof(int);
     default: return 0;
   }
@@ -31,8 +33,15 @@ std::size_t bytes_of(cudnnBackendAttributeType_t type) {
 /// Which type an attribute has that Heddle sets; CUDNN_TYPE_CHAR where the emulator does not know it.
 cudnnBackendAttributeType_t type_of(cudnnBackendAttributeName_t name) {
   switch (name) {
-    case CUDNN_ATTR_TENSOR_DATA_TYPE: return CUDNN_TYPE_DATA_TYPE;
+    case CUDNN_ATTR_TENSOR_DATA_TYPE:
+    case CUDNN_ATTR_MATMUL_COMP_TYPE:
+    case CUDNN_ATTR_POINTWISE_MATH_PREC:
+    case CUDNN_ATTR_REDUCTION_COMP_TYPE: return CUDNN_TYPE_DATA_TYPE;
+    case CUDNN_ATTR_POINTWISE_MODE: return CUDNN_TYPE_POINTWISE_MODE;
+    case CUDNN_ATTR_REDUCTION_OPERATOR: return CUDNN_TYPE_REDUCTION_OPERATOR_TYPE;
+    case CUDNN_ATTR_TENSOR_IS_VIRTUAL:
     case CUDNN_ATTR_TENSOR_IS_BY_VALUE: return CUDNN_TYPE_BOOLEAN;
+    case CUDNN_ATTR_POINTWISE_AXIS:
     case CUDNN_ATTR_TENSOR_UNIQUE_ID:
     case CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT:
     case CUDNN_ATTR_TENSOR_DIMENSIONS:
@@ -43,12 +52,24 @@ cudnnBackendAttributeType_t type_of(cudnnBackendAttributeName_t name) {
     case CUDNN_ATTR_EXECUTION_PLAN_HANDLE: return CUDNN_TYPE_HANDLE;
     case CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS:
     case CUDNN_ATTR_VARIANT_PACK_WORKSPACE: return CUDNN_TYPE_VOID_PTR;
+    case CUDNN_ATTR_OPERATION_MATMUL_ADESC:
+    case CUDNN_ATTR_OPERATION_MATMUL_BDESC:
+    case CUDNN_ATTR_OPERATION_MATMUL_CDESC:
+    case CUDNN_ATTR_OPERATION_MATMUL_DESC:
+    case CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR:
+    case CUDNN_ATTR_OPERATION_POINTWISE_XDESC:
+    case CUDNN_ATTR_OPERATION_POINTWISE_BDESC:
+    case CUDNN_ATTR_OPERATION_POINTWISE_TDESC:
+    case CUDNN_ATTR_OPERATION_POINTWISE_YDESC:
+    case CUDNN_ATTR_OPERATION_REDUCTION_XDESC:
+    case CUDNN_ATTR_OPERATION_REDUCTION_YDESC:
+    case CUDNN_ATTR_OPERATION_REDUCTION_DESC:
+    case CUDNN_ATTR_OPERATION_RESHAPE_XDESC:
+    case CUDNN_ATTR_OPERATION_RESHAPE_YDESC:
     case CUDNN_ATTR_OPERATIONGRAPH_OPS:
     case CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH:
     case CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG: return CUDNN_TYPE_BACKEND_DESCRIPTOR;
-    default:
-      return name >= CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC && name <= CUDNN_ATTR_OPERATION_SDPA_BWD_DODDESC ? CUDNN_TYPE_BACKEND_DESCRIPTOR
-                                                                                                          : CUDNN_TYPE_CHAR;
+    default: return CUDNN_TYPE_CHAR;
   }
 }
 /// What a descriptor must have when it is finalized.
@@ -65,17 +86,15 @@ std::vector<cudnnBackendAttributeName_t> needed(cudnnBackendDescriptorType_t typ
   }
 }
 bool is_operation(cudnnBackendDescriptorType_t type) {
-  return type == CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR || type == CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR;
+  return type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR || type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR ||
+         type == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR || type == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR;
 }
-/// The operation behind a configuration, or nullptr.
-const GraphDescriptor* operation_of(const GraphDescriptor& configuration) {
-  const GraphDescriptor* const graph = configuration.child(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
-  return graph == nullptr ? nullptr : graph->child(CUDNN_ATTR_OPERATIONGRAPH_OPS);
-}
+/// The graph behind a configuration, or nullptr.
+const GraphDescriptor* graph_of(const GraphDescriptor& configuration) { return configuration.child(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH); }
 /// Configurations of all engines, into descriptors that were made for them.
 cudnnStatus_t results(const GraphDescriptor& heuristic, std::int64_t wanted, std::int64_t* found, void* array) {
   ++state().counts.heuristics;
-  const int there = std::min<int>(engines, state().options.algorithms);
+  const int there = has_engines(*graph_of(heuristic)) ? std::min<int>(engines, state().options.algorithms) : 0;
   for (*found = 0; *found < std::min<std::int64_t>(wanted, there); ++*found) {
     const auto into = graph_descriptor(static_cast<cudnnBackendDescriptor_t*>(array)[*found]);
     if (into == nullptr) return CUDNN_STATUS_BAD_PARAM;
@@ -104,8 +123,8 @@ cudnnStatus_t get(const GraphDescriptor& of, cudnnBackendAttributeName_t name, s
       return CUDNN_STATUS_SUCCESS;
     }
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE: {
-      const GraphDescriptor* const operation = operation_of(*of.child(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG));
-      *static_cast<std::int64_t*>(array) = static_cast<std::int64_t>(workspace_of_attention(*operation, of.number));
+      const GraphDescriptor* const graph = graph_of(*of.child(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG));
+      *static_cast<std::int64_t*>(array) = static_cast<std::int64_t>(workspace_of_graph(*graph, of.number));
       *found = 1;
       return CUDNN_STATUS_SUCCESS;
     }
@@ -133,9 +152,9 @@ cudnnStatus_t finalize(GraphDescriptor& of) {
   for (const cudnnBackendAttributeName_t name : needed(of.type))
     if (!of.has(name)) return cudnn_mistake("cudnnBackendFinalize is given a descriptor without attribute " + std::to_string(name));
   if (is_operation(of.type))
-    if (const cudnnStatus_t status = look_at_attention(of); status != CUDNN_STATUS_SUCCESS) return status;
+    if (const cudnnStatus_t status = look_at_operation(of); status != CUDNN_STATUS_SUCCESS) return status;
   if (const GraphDescriptor* const configuration = of.child(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG); configuration != nullptr) {
-    if (operation_of(*configuration) == nullptr) return CUDNN_STATUS_BAD_PARAM;
+    if (graph_of(*configuration) == nullptr) return CUDNN_STATUS_BAD_PARAM;
     if (forbidden_in_capture("cudnnBackendFinalize of a plan")) return CUDNN_STATUS_INTERNAL_ERROR;  // it may compile, and load what it has compiled
     of.number = configuration->number;
   }
@@ -203,7 +222,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     const auto of_plan = graph_descriptor(plan);
     const auto of_pack = graph_descriptor(pack);
     if (of_plan == nullptr || of_pack == nullptr || !of_plan->finalized || !of_pack->finalized) return CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED;
-    return queue_attention(handle, *of_plan, *of_pack);
+    return queue_graph(handle, *of_plan, *of_pack);
   });
 }
 

@@ -47,9 +47,11 @@ struct GraphDescriptor {
 [[nodiscard]] std::shared_ptr<GraphDescriptor> graph_descriptor(cudnnBackendDescriptor_t handle);
 
 /// What cuDNN says of an operation whose attributes are all set: shapes that do not fit are a violation.
-[[nodiscard]] cudnnStatus_t look_at_attention(const GraphDescriptor& operation);
+[[nodiscard]] cudnnStatus_t look_at_operation(const GraphDescriptor& operation);
+/// Whether it has engines for a graph: its products are of 8, 16, ... 128 features.
+[[nodiscard]] bool has_engines(const GraphDescriptor& graph);
 /// Queues what a plan says with the pointers of a pack.
-[[nodiscard]] cudnnStatus_t queue_attention(cudnnHandle_t handle, const GraphDescriptor& plan, const GraphDescriptor& pack);
-[[nodiscard]] std::size_t workspace_of_attention(const GraphDescriptor& operation, int number);
+[[nodiscard]] cudnnStatus_t queue_graph(cudnnHandle_t handle, const GraphDescriptor& plan, const GraphDescriptor& pack);
+[[nodiscard]] std::size_t workspace_of_graph(const GraphDescriptor& graph, int number);
 
 }  // namespace cuda_emulator

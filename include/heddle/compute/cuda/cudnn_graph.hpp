@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: compute. Graphs of cuDNN: descriptors by their attributes, and the plan of a graph of one operation.
+// Room: compute. Graphs of cuDNN: descriptors by their attributes, operations one after another, and the plan of them.
 // Sees: compute/cuda/cudnn_calls.  Does not see: layers, policies, programs.
-// In: descriptors of tensors and of an operation.  Out: CudnnTensorFacts, cudnn_tensor, cudnn_operation, CudnnPlan, cudnn_plan.
+// In: tensors and operations.  Out: CudnnTensorFacts, CudnnGraph, CudnnPlan, cudnn_plan, run_cudnn.
 #pragma once
 
 #include <cudnn.h>
@@ -9,7 +9,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <initializer_list>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -40,46 +41,98 @@ struct CudnnTensorFacts {
   std::int64_t id;
   std::array<std::int64_t, 4> sizes, strides;
   cudnnDataType_t type = CUDNN_DATA_BFLOAT16;
-  bool by_value = false;  ///< one number of the host
+  bool by_value = false;    ///< one number of the host
+  bool is_virtual = false;  ///< between two operations, without memory of its own
 };
-/// Nothing where cuDNN does not take it.
-[[nodiscard]] inline CudnnDescriptor cudnn_tensor(const CudnnTensorFacts& facts) {
-  CudnnDescriptor made = made_by_cudnn(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  const std::int64_t alignment = facts.type == CUDNN_DATA_BFLOAT16 ? 16 : 4;
-  const bool set = set_cudnn(made, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, &facts.id) &&
-                   set_cudnn(made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &facts.type) &&
-                   set_cudnn(made, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, &alignment) &&
-                   set_cudnn(made, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, facts.sizes.data(), 4) &&
-                   set_cudnn(made, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, facts.strides.data(), 4) &&
-                   (!facts.by_value || set_cudnn(made, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, &facts.by_value)) && finalized(made);
-  return set ? std::move(made) : CudnnDescriptor{};
-}
 
-/// Tensors of an operation and what they are in it: {CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, queries}.
-struct CudnnRole {
-  cudnnBackendAttributeName_t name;
-  CudnnTensorFacts facts;
+/// What a pointwise operation has beside its first operand and its result: {.other = scale}, or {.axis = 2} of indices along it.
+struct CudnnPointwise {
+  int other = -1, selects = -1;  ///< a second operand, and what chooses between the two
+  std::int64_t axis = -1;
+  cudnnDataType_t computes = CUDNN_DATA_FLOAT;
 };
-/// An operation with its tensors, all finalized; without `operation` where cuDNN does not take one of them.
-struct CudnnOperation {
-  std::vector<CudnnDescriptor> tensors;
-  CudnnDescriptor operation;
-};
-[[nodiscard]] inline CudnnOperation cudnn_operation(cudnnBackendDescriptorType_t type, const std::vector<CudnnRole>& roles) {
-  CudnnOperation made;
-  CudnnDescriptor operation = made_by_cudnn(type);
-  for (const CudnnRole& role : roles) {
-    made.tensors.push_back(cudnn_tensor(role.facts));
-    if (made.tensors.back().get() == nullptr || !set_cudnn(operation, role.name, made.tensors.back())) return made;
+
+/// Operations one after another, on tensors that are numbered as they are made: in a product of three tensors the result is number 2. Where cuDNN
+/// does not take one of them, taken() is false, and what follows does nothing.
+class CudnnGraph {
+ public:
+  [[nodiscard]] bool taken() const { return taken_; }
+  [[nodiscard]] const std::vector<CudnnDescriptor>& operations() const { return operations_; }
+
+  int tensor(const CudnnTensorFacts& facts) {
+    const std::int64_t alignment = facts.type == CUDNN_DATA_BFLOAT16 ? 16 : 4;
+    CudnnDescriptor& made = tensors_.emplace_back(made_by_cudnn(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
+    take(set_cudnn(made, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, &facts.id) &&
+         set_cudnn(made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &facts.type) &&
+         set_cudnn(made, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, &alignment) &&
+         set_cudnn(made, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, facts.sizes.data(), 4) &&
+         set_cudnn(made, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, facts.strides.data(), 4) &&
+         (!facts.by_value || set_cudnn(made, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, &facts.by_value)) &&
+         (!facts.is_virtual || set_cudnn(made, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, &facts.is_virtual)) && finalized(made));
+    return static_cast<int>(tensors_.size()) - 1;
   }
-  if (finalized(operation)) made.operation = std::move(operation);
-  return made;
-}
+  /// c = a b, of the last two dimensions.
+  void product(int a, int b, int c) {
+    if (!taken_) return;
+    const CudnnDescriptor& how = how_.emplace_back(made_by_cudnn(CUDNN_BACKEND_MATMUL_DESCRIPTOR));
+    take(set_cudnn(how, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &floats) && finalized(how));
+    operation(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR,
+              {{CUDNN_ATTR_OPERATION_MATMUL_ADESC, a}, {CUDNN_ATTR_OPERATION_MATMUL_BDESC, b}, {CUDNN_ATTR_OPERATION_MATMUL_CDESC, c}},
+              CUDNN_ATTR_OPERATION_MATMUL_DESC);
+  }
+  void pointwise(cudnnPointwiseMode_t mode, int x, int y, const CudnnPointwise& with = {}) {
+    if (!taken_) return;
+    const CudnnDescriptor& how = how_.emplace_back(made_by_cudnn(CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
+    take(set_cudnn(how, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, &mode) &&
+         set_cudnn(how, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, &with.computes) &&
+         (with.axis < 0 || set_cudnn(how, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, &with.axis)) && finalized(how));
+    operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR,
+              {{CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x},
+               {CUDNN_ATTR_OPERATION_POINTWISE_BDESC, with.other},
+               {CUDNN_ATTR_OPERATION_POINTWISE_TDESC, with.selects},
+               {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y}},
+              CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+  }
+  /// Over the dimensions in which y is smaller.
+  void reduction(cudnnReduceTensorOp_t what, int x, int y) {
+    if (!taken_) return;
+    const CudnnDescriptor& how = how_.emplace_back(made_by_cudnn(CUDNN_BACKEND_REDUCTION_DESCRIPTOR));
+    take(set_cudnn(how, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, &what) &&
+         set_cudnn(how, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &floats) && finalized(how));
+    operation(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, {{CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x}, {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y}},
+              CUDNN_ATTR_OPERATION_REDUCTION_DESC);
+  }
+  /// y is x with other sizes and strides.
+  void reshape(int x, int y) {
+    operation(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, {{CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x}, {CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y}});
+  }
 
-/// A graph of one operation, ready to run: nothing where cuDNN has no deterministic engine for it, as `plan` says. That of an attention with 5
-/// tensors has 10 descriptors.
+ private:
+  static constexpr cudnnDataType_t floats = CUDNN_DATA_FLOAT;
+  static constexpr auto nothing = static_cast<cudnnBackendAttributeName_t>(-1);
+  /// A tensor of an operation by its number, or -1.
+  struct Role {
+    cudnnBackendAttributeName_t name;
+    int tensor;
+  };
+  void take(bool yes) { taken_ = taken_ && yes; }
+  /// With what has been described last, if the operation has such an attribute.
+  void operation(cudnnBackendDescriptorType_t type, std::initializer_list<Role> roles, cudnnBackendAttributeName_t how = nothing) {
+    if (!taken_) return;
+    CudnnDescriptor& made = operations_.emplace_back(made_by_cudnn(type));
+    if (how != nothing) take(set_cudnn(made, how, how_.back()));
+    for (const Role& role : roles)
+      if (role.tensor >= 0) take(set_cudnn(made, role.name, tensors_[static_cast<std::size_t>(role.tensor)]));
+    take(finalized(made));
+  }
+
+  bool taken_ = true;
+  std::vector<CudnnDescriptor> tensors_, how_, operations_;
+};
+
+/// A graph that is ready to run: nothing where cuDNN has no deterministic engine for it, as `plan` says. A forward of 9 operations has 1 plan.
 struct CudnnPlan {
-  CudnnOperation operation;
+  CudnnGraph described;
   CudnnDescriptor graph, heuristic, engine, configuration, plan;
   std::size_t workspace_bytes = 0;
 };
@@ -112,16 +165,18 @@ struct CudnnPlan {
   return true;
 }
 /// The first deterministic engine that cuDNN's heuristic names and that takes the graph.
-[[nodiscard]] inline CudnnPlan cudnn_plan(cudnnHandle_t handle, CudnnOperation operation) {
+[[nodiscard]] inline CudnnPlan cudnn_plan(cudnnHandle_t handle, CudnnGraph described) {
   CudnnPlan made;
-  made.operation = std::move(operation);
-  if (made.operation.operation.get() == nullptr) return made;
+  made.described = std::move(described);
+  if (!made.described.taken()) return made;
   made.graph = made_by_cudnn(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   made.heuristic = made_by_cudnn(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
+  std::vector<cudnnBackendDescriptor_t> operations;
+  for (const CudnnDescriptor& each : made.described.operations()) operations.push_back(each.get());
   if (!set_cudnn(made.graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle) ||
-      !set_cudnn(made.graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, made.operation.operation) || !finalized(made.graph) ||
-      !set_cudnn(made.heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, made.graph) ||
+      !set_cudnn(made.graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, operations.data(), std::ssize(operations)) ||
+      !finalized(made.graph) || !set_cudnn(made.heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, made.graph) ||
       !set_cudnn(made.heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode) || !finalized(made.heuristic))
     return made;
   constexpr std::size_t wanted = 8;
@@ -140,18 +195,27 @@ struct CudnnPlan {
   return made;
 }
 
+/// Where a tensor of a graph lies: {1, queries}; a number that goes by value lies on the host.
+struct CudnnPointer {
+  std::int64_t id;
+  const void* at;
+};
 /// Queues a plan with its pointers, which only this call describes.
 ///
 /// Errors  R36
-template <std::size_t n>
-void run_cudnn(cudnnHandle_t handle, const CudnnPlan& plan, const std::array<std::int64_t, n>& ids, const std::array<const void*, n>& pointers,
-               void* workspace) {
+inline void run_cudnn(cudnnHandle_t handle, const CudnnPlan& plan, const std::vector<CudnnPointer>& tensors, void* workspace) {
+  std::vector<std::int64_t> ids;
+  std::vector<const void*> pointers;
+  for (const CudnnPointer& tensor : tensors) {
+    ids.push_back(tensor.id);
+    pointers.push_back(tensor.at);
+  }
   const CudnnDescriptor pack = made_by_cudnn(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   const auto set = [&](cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::size_t count, const void* values) {
     check_cudnn(cudnnBackendSetAttribute(pack.get(), name, type, static_cast<std::int64_t>(count), values), "cudnnBackendSetAttribute");
   };
-  set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, ids.data());
-  set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, pointers.data());
+  set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, ids.size(), ids.data());
+  set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, pointers.size(), pointers.data());
   set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
   check_cudnn(cudnnBackendFinalize(pack.get()), "cudnnBackendFinalize");
   check_cudnn(cudnnBackendExecute(handle, plan.plan.get(), pack.get()), "cudnnBackendExecute");
