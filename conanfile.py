@@ -20,8 +20,9 @@ class HeddleConan(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"with_eigen": [True, False], "with_gzip": [True, False], "with_mpi": [True, False], "with_cuda": [True, False],
-               "with_nccl": [True, False], "compiled": [True, False]}
-    default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False, "with_cuda": False, "with_nccl": False, "compiled": False}
+               "with_nccl": [True, False], "with_cudnn": [True, False], "compiled": [True, False]}
+    default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False, "with_cuda": False, "with_nccl": False,
+                       "with_cudnn": False, "compiled": False}
     exports = VERSION_HEADER
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"
     no_copy_source = True
@@ -55,6 +56,8 @@ class HeddleConan(ConanFile):
             raise ConanInvalidConfiguration("with_cuda needs with_eigen: kernels of cards are held against those of the host")
         if self.options.with_nccl and not self.options.with_cuda:
             raise ConanInvalidConfiguration("with_nccl needs with_cuda: it moves between cards")
+        if self.options.with_cudnn and not self.options.with_cuda:
+            raise ConanInvalidConfiguration("with_cudnn needs with_cuda: it computes on cards")
         if self.options.compiled and not self.options.with_eigen:
             raise ConanInvalidConfiguration("compiled needs with_eigen: the library is the backend of threads and Eigen")
         if self.settings.get_safe("compiler.cppstd"):
@@ -69,6 +72,7 @@ class HeddleConan(ConanFile):
         toolchain.cache_variables["HEDDLE_WITH_MPI"] = "ON" if self.options.with_mpi else "OFF"
         toolchain.cache_variables["HEDDLE_WITH_CUDA"] = "ON" if self.options.with_cuda else "OFF"  # the toolkit of the machine
         toolchain.cache_variables["HEDDLE_WITH_NCCL"] = "ON" if self.options.with_nccl else "OFF"  # that of the machine as well
+        toolchain.cache_variables["HEDDLE_WITH_CUDNN"] = "ON" if self.options.with_cudnn else "OFF"  # and this
         toolchain.cache_variables["HEDDLE_WITH_GZIP"] = bool(self.options.with_gzip)
         toolchain.cache_variables["HEDDLE_BUILD_COMPILED"] = bool(self.options.compiled)
         toolchain.generate()
@@ -122,6 +126,11 @@ class HeddleConan(ConanFile):
             several.requires = ["cuda"]
             several.bindirs, several.libdirs = [], []
             several.system_libs = ["nccl"]
+        if self.options.with_cudnn:
+            layers = self.cpp_info.components["cudnn"]
+            layers.requires = ["cuda"]
+            layers.bindirs, layers.libdirs = [], []
+            layers.system_libs = ["cudnn"]
         if self.options.with_gzip:
             gzip = self.cpp_info.components["gzip"]
             gzip.requires = ["heddle", "zlib::zlib"]

@@ -35,4 +35,7 @@ install(FILES "${PROJECT_BINARY_DIR}/heddle-config.cmake" "${PROJECT_BINARY_DIR}
 if("nccl" IN_LIST HEDDLE_COMPONENTS)
   install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake" DESTINATION "${package_folder}")
 endif()
+if("cudnn" IN_LIST HEDDLE_COMPONENTS)
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindcuDNN.cmake" DESTINATION "${package_folder}")
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/heddle")

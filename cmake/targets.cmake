@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # heddle::heddle is only types. heddle::eigen adds threads of one process, heddle::mpi processes, heddle::cuda a card, heddle::nccl several cards,
-# heddle::gzip the reader of .gz files.
+# heddle::cudnn convolutions and attention by cuDNN, heddle::gzip the reader of .gz files.
 # heddle::compiled is heddle::eigen with all that depends on no plan compiled once, from the same headers.
 # Every header belongs to the file set of exactly one of them; tests/house/alone.py compiles it with what it may see.
 include(GNUInstallDirs)
@@ -15,8 +15,10 @@ set(nccl_headers ${headers})
 list(FILTER nccl_headers INCLUDE REGEX "/heddle/(transport/nccl[a-z_]*|backend/cuda_(rank|threads|processes|files|mpi))\\.hpp$")
 set(cuda_headers ${headers})
 list(FILTER cuda_headers INCLUDE REGEX "/heddle/(compute/cuda/[a-z_0-9]*|backend/cuda[a-z_]*)\\.hpp$")
-if(cuda_headers AND nccl_headers)
-  list(REMOVE_ITEM cuda_headers ${nccl_headers})
+set(cudnn_headers ${headers})
+list(FILTER cudnn_headers INCLUDE REGEX "/heddle/(compute/cuda/cudnn[a-z_]*|backend/cuda_cudnn)\\.hpp$")
+if(cuda_headers AND (nccl_headers OR cudnn_headers))
+  list(REMOVE_ITEM cuda_headers ${nccl_headers} ${cudnn_headers})
 endif()
 set(mpi_headers ${headers})
 list(FILTER mpi_headers INCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi[a-z_]*)\\.hpp$")
@@ -24,8 +26,8 @@ list(FILTER mpi_headers EXCLUDE REGEX "/heddle/backend/cuda_mpi\\.hpp$")  # whoe
 set(gzip_headers ${headers})
 list(FILTER gzip_headers INCLUDE REGEX "/heddle/io/gzip\\.hpp$")
 set(plain_headers ${headers})
-if(eigen_headers OR mpi_headers OR cuda_headers OR nccl_headers OR gzip_headers)
-  list(REMOVE_ITEM plain_headers ${eigen_headers} ${mpi_headers} ${cuda_headers} ${nccl_headers} ${gzip_headers})
+if(eigen_headers OR mpi_headers OR cuda_headers OR nccl_headers OR cudnn_headers OR gzip_headers)
+  list(REMOVE_ITEM plain_headers ${eigen_headers} ${mpi_headers} ${cuda_headers} ${nccl_headers} ${cudnn_headers} ${gzip_headers})
 endif()
 
 # A missing library only leaves its component out, which is said; where Heddle's own programs are built it is an error.
@@ -141,6 +143,16 @@ if(HEDDLE_WITH_NCCL AND TARGET heddle_cuda)
     list(POP_FRONT CMAKE_MODULE_PATH)
   endif()
   heddle_offer(nccl "NCCL" "Fix: install NCCL 2.18 or newer (package libnccl-dev of NVIDIA), or say where it is with NCCL_ROOT" "if plans are to run on several cards" heddle_cuda NCCL::nccl)
+endif()
+
+# cuDNN comes with no CMake package either (FindcuDNN.cmake). The version is that whose heuristic was asked about the graphs of attention.
+if(HEDDLE_WITH_CUDNN AND TARGET heddle_cuda)
+  if(NOT TARGET cuDNN::cudnn)
+    list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")
+    find_package(cuDNN 9.19 QUIET MODULE)
+    list(POP_FRONT CMAKE_MODULE_PATH)
+  endif()
+  heddle_offer(cudnn "cuDNN" "Fix: install cuDNN 9.19 or newer (package libcudnn9-dev-cuda-13 of NVIDIA), or say where it is with cuDNN_ROOT" "if it is to compute convolutions and attention on cards" heddle_cuda cuDNN::cudnn)
 endif()
 
 if(HEDDLE_WITH_GZIP)

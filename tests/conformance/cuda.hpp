@@ -10,11 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/compute/cuda/library.hpp"
 #include "heddle/compute/cuda/products.hpp"
 #include "heddle/compute/cuda/resources.hpp"
 #include "heddle/core/bfloat16.hpp"
@@ -28,8 +30,10 @@ using namespace heddle::compute_room;
 /// What one call has on the card. Memory that is only written is all ones before, so that what a kernel leaves out is NaN.
 class CardTensors {
  public:
-  explicit CardTensors(bool tf32 = false)
-      : stream_(make_stream()), products_(stream_.get(), {.workspace_bytes = std::size_t{1} << 20U, .tf32 = tf32}) {}
+  explicit CardTensors(bool tf32 = false, MakeCudaLibrary library = nullptr)
+      : stream_(make_stream()), products_(stream_.get(), {.workspace_bytes = std::size_t{1} << 20U, .tf32 = tf32}) {
+    if (library != nullptr) library_ = library({stream_.get(), tf32, 0});
+  }
 
   /// A copy of n elements of the host; null stays null, and one array is on the card once.
   template <class T> T* given(T* host, std::int64_t n) { return static_cast<T*>(bring(host, static_cast<std::size_t>(n) * sizeof(T), false)); }
@@ -54,7 +58,7 @@ class CardTensors {
   }
   [[nodiscard]] CudaMemory space(const CudaNumbers& numbers) {
     numbers_ = numbers;
-    queue_ = {stream_.get(), &products_, given(static_cast<const CudaNumbers*>(&numbers_), 1), products_.tf32()};
+    queue_ = {stream_.get(), &products_, given(static_cast<const CudaNumbers*>(&numbers_), 1), products_.tf32(), library_.get()};
     return {&queue_};
   }
   void finish() {
@@ -108,6 +112,7 @@ class CardTensors {
 
   Stream stream_;
   CudaProducts products_;
+  std::unique_ptr<CudaLibrary> library_;
   CudaNumbers numbers_;
   CudaQueue queue_;
   std::vector<Held> held_;
@@ -115,12 +120,12 @@ class CardTensors {
 };
 
 /// Of a kernel that takes no bfloat16 it is asked in floats.
-template <class L, class Value, bool tf32> struct UploadedKernel {
+template <class L, class Value, bool tf32, MakeCudaLibrary library> struct UploadedKernel {
   using Real = run_room::KernelFor<L, CudaCompute>;
   static constexpr bool backward_in_parts = run_room::HasBackwardInParts<L, CudaCompute>;
 
   static void forward(const ForwardCall& call) {
-    CardTensors card{tf32};
+    CardTensors card{tf32, library};
     const Leaf& leaf = *call.leaf;
     std::vector<const float*> parameters;
     ForwardCallIn<CudaMemory> there{&leaf, call.rows};
@@ -143,7 +148,7 @@ template <class L, class Value, bool tf32> struct UploadedKernel {
     card.finish();
   }
   static void backward(const BackwardCall& call) {
-    CardTensors card{tf32};
+    CardTensors card{tf32, library};
     const Leaf& leaf = *call.leaf;
     std::vector<const float*> parameters;
     std::vector<float*> gradients;
@@ -267,10 +272,10 @@ template <class O> struct UploadedOptimizer {
 };
 
 /// A Compute whose tensors lie on the host and whose kernels are CudaCompute's, which have values on the card as Value, and
-/// may round factors of float32 products to TF32.
-template <class Value, bool tf32 = false> struct UploadedAs {
+/// may round factors of float32 products to TF32. A library comes first, if one is named.
+template <class Value, bool tf32 = false, MakeCudaLibrary library = nullptr> struct UploadedAs {
   static constexpr Bytes workspace{0};
-  template <class L> using KernelOf = UploadedKernel<L, Value, tf32>;
+  template <class L> using KernelOf = UploadedKernel<L, Value, tf32, library>;
   template <class Loss> using LossKernelOf = UploadedLoss<Loss, Value>;
   template <class O> using OptimizerKernelOf = UploadedOptimizer<O>;
 

@@ -81,7 +81,7 @@ def components(project, scratch, compiler):
     prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_GZIP=OFF")
     ask = lambda name: configure(
         HERE / "unknown_component", scratch / name, compiler, prefix, f"-DCOMPONENT={name}", fails=True)
-    said("has no component 'egien'; it has: eigen, gzip, mpi, cuda, nccl, compiled.", ask("egien"))
+    said("has no component 'egien'; it has: eigen, gzip, mpi, cuda, nccl, cudnn, compiled.", ask("egien"))
     said("was made without the component 'compiled'. Fix: install Heddle again where HEDDLE_BUILD_COMPILED=ON", ask("compiled"))
     said("was made without the component 'gzip'. Fix: install Heddle again where zlib", ask("gzip"))
     without = install(project, scratch / "without_cuda", compiler, "-DHEDDLE_WITH_CUDA=OFF")
@@ -94,6 +94,11 @@ def components(project, scratch, compiler):
     said("was made without the component 'nccl'. Fix: install Heddle again where NCCL 2.18 or newer", output)
     if (pathlib.Path(prefix.split("=", 1)[1] if "=" in prefix else prefix) / "share" / "cmake" / "heddle" / "heddle-nccl-targets.cmake").exists():
         configure(HERE / "unknown_component", scratch / "with_nccl", compiler, prefix, "-DCOMPONENT=nccl")
+    without = install(project, scratch / "without_cudnn", compiler, "-DHEDDLE_WITH_CUDNN=OFF")
+    output = configure(HERE / "unknown_component", scratch / "cudnn", compiler, without, "-DCOMPONENT=cudnn", fails=True)
+    said("was made without the component 'cudnn'. Fix: install Heddle again where cuDNN 9.19 or newer", output)
+    if (pathlib.Path(prefix.split("=", 1)[1] if "=" in prefix else prefix) / "share" / "cmake" / "heddle" / "heddle-cudnn-targets.cmake").exists():
+        configure(HERE / "unknown_component", scratch / "with_cudnn", compiler, prefix, "-DCOMPONENT=cudnn")
     # Without the preset the whole project is configured: what it lacks is said with the two ways on.
     for package in ("CLI11", "doctest"):
         output = configure(project, scratch / package, compiler, f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON", fails=True)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: tests. What a test says to the emulated cards and asks of them. Everything else is the C API of the CUDA runtime, cuBLASLt and NCCL.
+// Room: tests. What a test says to the emulated cards and asks of them. Everything else is the C API of the CUDA runtime, cuBLASLt, cuDNN and NCCL.
 // Sees: nothing.  Does not see: Heddle, the toolkit.
 // In: a seed, how many cards, how much memory.  Out: Options, reset, Counts, violations, refusals, alive, fail_call.
 #pragma once
@@ -30,7 +30,7 @@ void reset(const Options& options);
 
 /// What has been done since the last reset: after one launch of 3 blocks `kernels` is 1 and `blocks` is 3.
 struct Counts {
-  long calls = 0;           ///< of the three C APIs
+  long calls = 0;           ///< of the C APIs
   long fallible_calls = 0;  ///< those of them that fail_call() may choose: all but releases and texts
   long allocations = 0;     ///< of memory of a card or pinned memory
   long copies = 0;
@@ -40,8 +40,10 @@ struct Counts {
   long barriers = 0;  ///< at which a whole block met
   long warp_products = 0;
   long products = 0;
-  long descriptors = 0;  ///< of cuBLASLt, layouts and preferences among them, that were created
-  long heuristics = 0;   ///< questions to the heuristic of cuBLASLt
+  long convolutions = 0;  ///< of cuDNN, each direction for itself
+  long attentions = 0;    ///< graphs of cuDNN that were executed
+  long descriptors = 0;   ///< of cuBLASLt and cuDNN, layouts and preferences among them, that were created
+  long heuristics = 0;    ///< questions to the heuristics of cuBLASLt and cuDNN
   long graph_launches = 0;
   long collectives = 0;
   long sent_bytes = 0;  ///< payload of NCCL, all ranks together, as a ring sends it

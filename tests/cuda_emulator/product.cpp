@@ -12,14 +12,6 @@
 namespace cuda_emulator {
 namespace {
 
-/// 10 bits behind the point, to nearest.
-float rounded_to_tf32(float x) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &x, sizeof bits);
-  if ((bits & 0x7F800000U) != 0x7F800000U) bits = (bits + 0x0FFFU + ((bits >> 13U) & 1U)) & ~0x1FFFU;
-  std::memcpy(&x, &bits, sizeof x);
-  return x;
-}
 // The GELU of cuBLASLt is the one with tanh.
 constexpr float root_of_two_by_pi = 0.7978845608F;
 constexpr float cubic = 0.044715F;

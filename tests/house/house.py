@@ -65,9 +65,19 @@ def nccl_is_here():
     return any((folder / "nccl.h").exists() for folder in folders)
 
 
+OF_CUDNN = re.compile(r"heddle/(compute/cuda/cudnn\w*|backend/cuda_cudnn)\.hpp$")
+
+
+def cudnn_is_here():
+    """Nor is cuDNN, and an older one lacks what Heddle calls."""
+    folders = [pathlib.Path(folder) for folder in ("/usr/include", "/usr/local/include", *(cuda_folders() or [])[1:])]
+    return any((folder / "cudnn.h").exists() for folder in folders)
+
+
 def lacks_cards(name):
-    """Whether a header needs CUDA or NCCL, and this machine has none."""
-    return bool(OF_CUDA.search(name)) and not cuda_folders() or bool(OF_NCCL.search(name)) and not nccl_is_here()
+    """Whether a header needs CUDA, NCCL or cuDNN, and this machine has none."""
+    return (bool(OF_CUDA.search(name)) and not cuda_folders() or bool(OF_NCCL.search(name)) and not nccl_is_here()
+            or bool(OF_CUDNN.search(name)) and not cudnn_is_here())
 
 
 def included(text):

@@ -84,6 +84,8 @@ if "--build" in sys.argv:
     with tempfile.TemporaryDirectory() as folder:
         ended = run("--build-only", "--to", folder)
         always = set(PARTS) | {"gpt_on_card", "one_word", "one_process_per_gpu_without_mpi"}
+        if "SKIPPED: cuDNN" not in ended.stdout:
+            always.add("cudnn")
         check("all programs compile without a warning", ended.returncode == 0 and ended.stderr == "" and always <= set(os.listdir(folder))
               <= always | {"mnist_on_card", "one_process_per_gpu"}, ended)
 print("\n".join(faults) if faults else "gpu_check says what it should")

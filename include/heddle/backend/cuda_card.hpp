@@ -12,10 +12,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/compute/cuda/library.hpp"
 #include "heddle/compute/cuda/products.hpp"
 #include "heddle/compute/cuda/resources.hpp"
 #include "heddle/compute/cuda/step_kernels.hpp"
@@ -111,21 +113,26 @@ class CurrentCard {
 /// Tested  backend/cuda_card_test
 class Card {
  public:
-  /// What it takes beside arenas: the workspace of products, the numbers of a step and sums of squares. What is pinned lies on the host.
+  /// What it takes beside arenas, and beside a library: the workspace of products, the numbers of a step and sums of squares. What is pinned lies on
+  /// the host.
   static constexpr Bytes memory = 32_MiB + 4_KiB;
-  explicit Card(int number = 0, const CudaProductOptions& how = {}) : number_(number) {
+  explicit Card(int number = 0, const CudaProductOptions& how = {}, MakeCudaLibrary library = nullptr) : number_(number) {
     if (const int cards = visible_cards(); number < 0 || number >= cards)
       throw Error(Code{'R', 37}, written({"card ", number, " was asked for, but this process sees ", cards, (cards == 1 ? " card" : " cards"),
                                           ", counted from 0. Fix: name one of them, or look at CUDA_VISIBLE_DEVICES."}));
     const CurrentCard here{number};
     stream_ = make_stream();
     products_ = std::make_unique<CudaProducts>(stream_.get(), how);
+    if (library != nullptr) library_ = library({stream_.get(), how.tf32, how.usual_rows});
   }
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
 
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
   [[nodiscard]] CudaProducts& products() { return *products_; }
+  /// What computes whole layers; null without such a library.
+  [[nodiscard]] CudaLibrary* library() const { return library_.get(); }
+  [[nodiscard]] std::vector<std::string> layers_of_library() const { return library_ == nullptr ? std::vector<std::string>{} : library_->notes(); }
   [[nodiscard]] int number() const { return number_; }
   /// Until the queue is empty, as wait_by() has said.
   void wait() {
@@ -164,6 +171,7 @@ class Card {
   int number_;
   Stream stream_;
   std::unique_ptr<CudaProducts> products_;
+  std::unique_ptr<CudaLibrary> library_;
   std::function<void()> wait_;
   std::mutex mutex_;
   PinnedPieces pinned_;  // of one copy at a time

@@ -11,6 +11,7 @@
 
 #include "heddle/backend/cuda_work.hpp"
 #include "heddle/core/finite.hpp"
+#include "heddle/core/host_device.hpp"
 #include "heddle/run/arithmetic.hpp"
 #include "heddle/run/device.hpp"
 #include "heddle/run/labels.hpp"
@@ -30,7 +31,9 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
  public:
   template <class Endpoint>
   CudaDevice(const Program& training, const Kernels& kernels, Rank rank, Endpoint& endpoint)
-      : DeviceOf(training, kernels, rank, endpoint.mover().card(), training.groups.any() ? training.groups.count : 1), targets_(kernels.targets) {}
+      : DeviceOf(training, kernels, rank, endpoint.mover().card(), training.groups.any() ? training.groups.count : 1), targets_(kernels.targets) {
+    if (work_.prepares()) prepare(training, kernels);
+  }
 
   void begin(const StepInput& input) {
     DeviceOf::begin(input);
@@ -108,6 +111,19 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   }
 
  private:
+  /// A library chooses how it computes the layers of this rank, of as many rows as a grain has: steps find it chosen.
+  HEDDLE_COLD void prepare(const Program& training, const Kernels& kernels) {
+    for (int chunk = 0; chunk < training.chunks; ++chunk) {
+      if (training.device_of_chunk[chunk] != tensors_.role()) continue;
+      for (int i = training.forward_bodies[chunk].begin; i < training.forward_bodies[chunk].end; ++i) {
+        const Entry& entry = training.entries[i];
+        if (entry.what != BodyOp::leaf_forward) continue;
+        const int leaf = training.graph->nodes[entry.node].leaf;
+        if (const auto choose = kernels.leaves[leaf].prepare; choose != nullptr)
+          choose(training.graph->leaves[leaf].leaf, training.batch.grain_rows, work_.space());
+      }
+    }
+  }
   [[nodiscard]] std::int64_t targets_of_a_row() const {
     std::int64_t all = 0;
     for (int k = 0; k < targets_.count; ++k) all = std::max(all, targets_.all[k].first + targets_.all[k].features);

@@ -49,7 +49,7 @@ class OneCardSession : public RanksHere {
   using Device = CudaDevice;
 
   HEDDLE_APART OneCardSession(const TransportNeeds& needs, std::chrono::nanoseconds /*deadline*/)
-      : RanksHere(needs.ranks), card_(0, sound(needs)),
+      : RanksHere(needs.ranks), card_(0, sound(needs), needs.library),
         world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, {}, nullptr}, CardMover{card_}) {}
 
   /// The workspace of products, which all ranks of the card share, the numbers of a step and sums of squares; what is pinned lies on the host.
@@ -95,6 +95,8 @@ class OneCardSession : public RanksHere {
     return true;
   }
   [[nodiscard]] Conducted<CardMover>& transport() { return world_; }
+  /// A sentence for each layer that a library was asked to compute: whether it does, or why kernels of our own do. Empty without a library.
+  [[nodiscard]] std::vector<std::string> layers_of_library() const { return card_.layers_of_library(); }
 
  private:
   /// Before the card is touched. Errors  R03, R37

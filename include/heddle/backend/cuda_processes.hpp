@@ -138,7 +138,7 @@ template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession
     share(Rank{0}, std::as_writable_bytes(std::span{id.internal}));
     const CurrentCard here{card};
     rank_ = std::make_unique<RankOnCard>(peers_, meeting_.rank().value, card, CudaProductOptions{.tf32 = needs.tf32, .usual_rows = needs.rows}, id,
-                                         waits());
+                                         waits(), needs.library);
   }
 
   /// What a card takes (see OneCardSession), and what comes of other ranks before it is summed. What NCCL itself takes is not in it.
@@ -190,6 +190,8 @@ template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession
   /// What this rank has sent by NCCL since construction or the last clear_traffic. A graph that replays a step counts nothing.
   [[nodiscard]] Sent sent(Rank rank, Movement kind) const { return peers_.traffic(rank.value).sent(kind); }
   [[nodiscard]] CardSession& transport() { return *this; }
+  /// As OneCardSession, of the card of this process.
+  [[nodiscard]] std::vector<std::string> layers_of_library() const { return rank_->layers_of_library(); }
   void clear_traffic() { peers_.traffic(meeting_.rank().value).clear(); }
 
  private:
@@ -203,7 +205,7 @@ template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession
                        .learning_rate = needs.learning_rate,
                        .most_draws = needs.most_draws,
                        .build = needs.build};
-    pledge.build << "TF32=" << (needs.tf32 ? "on;" : "off;");
+    pledge.build << "TF32=" << (needs.tf32 ? "on;" : "off;") << "cuDNN=" << (needs.library != nullptr ? "on;" : "off;");
     return pledge;
   }
   [[nodiscard]] WaysToWait waits() {

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "heddle/backend/cuda_card.hpp"
 #include "heddle/backend/cuda_device.hpp"
@@ -47,8 +48,9 @@ class RankOnCard {
   using Endpoint = NcclEndpoint<CardLanes>;
   using Clock = WaysToWait::Clock;
 
-  HEDDLE_COLD RankOnCard(NcclPeers& peers, int rank, int card, const CudaProductOptions& how, const ncclUniqueId& id, WaysToWait waits)
-      : peers_(peers), rank_(rank), card_(card, how), waits_(std::move(waits)) {
+  HEDDLE_COLD RankOnCard(NcclPeers& peers, int rank, int card, const CudaProductOptions& how, const ncclUniqueId& id, WaysToWait waits,
+                         MakeCudaLibrary library = nullptr)
+      : peers_(peers), rank_(rank), card_(card, how, library), waits_(std::move(waits)) {
     card_.wait_by(waits_.wait ? waits_.wait : std::function<void()>{[this] { wait_in_turn(); }});
     meet(id);
   }
@@ -71,6 +73,7 @@ class RankOnCard {
     return Bytes{most * 4};
   }
   [[nodiscard]] int card() const { return card_.number(); }
+  [[nodiscard]] std::vector<std::string> layers_of_library() const { return card_.layers_of_library(); }
   /// Whether its queue is empty. Errors  R36, also what NCCL has found
   [[nodiscard]] bool is_done() const {
     const cudaError_t e = cudaStreamQuery(card_.stream());

@@ -59,7 +59,8 @@ class CardThreadsSession : public RanksHere {
     on_each([&](int rank) {
       at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, CudaProductOptions{.tf32 = needs.tf32, .usual_rows = needs.rows}, id,
                                               WaysToWait{.pause = [this, rank](WaysToWait::Clock::time_point begun) { peers_.pause(rank, begun); },
-                                                         .meet = [this, rank] { peers_.meet(rank); }});
+                                                         .meet = [this, rank] { peers_.meet(rank); }},
+                                              needs.library);
     });
     rethrow_cause();
   }
@@ -105,6 +106,14 @@ class CardThreadsSession : public RanksHere {
   /// What the rank has sent since construction or the last clear_traffic. A graph that replays a step counts nothing.
   [[nodiscard]] Sent sent(Rank rank, Movement kind) const { return peers_.traffic(rank.value).sent(kind); }
   [[nodiscard]] CardThreadsSession& transport() { return *this; }
+  /// As OneCardSession, of all cards: what several of them say is said once.
+  [[nodiscard]] std::vector<std::string> layers_of_library() const {
+    std::vector<std::string> all;
+    for (const auto& rank : ranks_)
+      for (std::string& said : rank->layers_of_library())
+        if (std::find(all.begin(), all.end(), said) == all.end()) all.push_back(std::move(said));
+    return all;
+  }
   void clear_traffic() {
     for (int r = 0; r < workers_.ranks(); ++r) peers_.traffic(r).clear();
   }

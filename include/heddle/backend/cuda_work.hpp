@@ -46,12 +46,14 @@ class CudaWork {
   CudaWork(const Kernels& kernels, Card& card, int groups) : kernels_(kernels), card_(card), groups_(groups) {
     numbers_ = card_memory<CudaNumbers>(1, "the numbers of a step");
     partials_ = card_memory<float>(most_parts, "sums of squares");
-    queue_ = {card.stream(), &card.products(), numbers_.get(), card.products().tf32()};
+    queue_ = {card.stream(), &card.products(), numbers_.get(), card.products().tf32(), card.library()};
   }
   CudaWork(const CudaWork&) = delete;
   CudaWork& operator=(const CudaWork&) = delete;
 
   [[nodiscard]] CudaMemory space() const { return {&queue_}; }
+  /// Whether kernels have something to choose before the first step.
+  [[nodiscard]] bool prepares() const { return queue_.library != nullptr; }
   /// Of the card, all zero.
   [[nodiscard]] Arena room(std::int64_t bytes, const char* what = "workspace of kernels") {
     if (bytes == 0) return Arena{nullptr, 0};

@@ -114,6 +114,16 @@ concept LossTakesBFloat16 = std::same_as<typename LossKernelFor<Loss, Compute>::
   LossKernelFor<Loss, Compute>::template sum<BFloat16>(call);
 };
 
+/// A kernel that chooses before the first step how it computes so many rows; where it takes bfloat16, of values as they lie.
+template <class L, class Compute>
+concept Prepares = requires(const Leaf& leaf, std::int64_t rows, const SpaceOf<Compute>& space) {
+  KernelFor<L, Compute>::prepare(leaf, rows, space);
+};
+template <class L, class Compute, class Value>
+concept PreparesFor = requires(const Leaf& leaf, std::int64_t rows, const SpaceOf<Compute>& space) {
+  KernelFor<L, Compute>::template prepare<Value>(leaf, rows, space);
+};
+
 /// Memory for temporary values of the kernel of a loss: static constexpr Bytes scratch().
 template <class Loss, class Compute> [[nodiscard]] constexpr Bytes loss_scratch_of() {
   if constexpr (requires {

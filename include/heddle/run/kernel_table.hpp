@@ -198,9 +198,11 @@ template <class Compute, int Leaves, ElementType values> struct KernelCollector 
       all.forward = &KernelFor<L, Compute>::template forward<Value>;
       all.backward = &KernelFor<L, Compute>::template backward<Value>;
       all.takes_bfloat16 = values == ElementType::bfloat16;
+      if constexpr (PreparesFor<L, Compute, Value>) all.prepare = &KernelFor<L, Compute>::template prepare<Value>;
     } else {
       all.forward = &KernelFor<L, Compute>::forward;
       all.backward = &KernelFor<L, Compute>::backward;
+      if constexpr (Prepares<L, Compute>) all.prepare = &KernelFor<L, Compute>::prepare;
     }
     if constexpr (forward_phases_of<L, Compute>() > 1) all.forward_phases = KernelFor<L, Compute>::forward_phases;
     if constexpr (backward_phases_of<L, Compute>() > 1) all.backward_phases = KernelFor<L, Compute>::backward_phases;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <vector>
 
 #include "heddle/core/host_device.hpp"
@@ -19,6 +20,11 @@
 #include "heddle/run/transport_groups.hpp"
 #include "heddle/seams/concepts.hpp"
 #include "heddle/seams/pledge.hpp"
+
+namespace heddle::compute_room {
+class CudaLibrary;  // of a card: this room only hands on what makes one
+struct CudaLibraryOptions;
+}  // namespace heddle::compute_room
 
 namespace heddle::run_room {
 
@@ -46,8 +52,10 @@ static_assert(std::size(group_axes) <= RankNeeds::most_groups);
 /// With the ranks of each group. DataParallel<4> with one bucket has the group {0, 1, 2, 3} and 2 reductions: of the gradient and of the loss.
 struct TransportNeeds : RankNeeds {
   std::vector<std::vector<int>> groups;
-  std::int64_t rows = 0;      ///< of a step: what products on cards choose their algorithms for
-  bool tf32 = false;          ///< whether cards may round the factors of products
+  std::int64_t rows = 0;  ///< of a step: what products on cards choose their algorithms for
+  bool tf32 = false;      ///< whether cards may round the factors of products
+  /// Makes what computes layers on cards in the place of kernels of our own; null: nothing does.
+  std::unique_ptr<compute_room::CudaLibrary> (*library)(const compute_room::CudaLibraryOptions&) = nullptr;
   AddElements add = nullptr;  ///< how sums add; a pairing whose elements are no floats says it
   // What ranks that are processes compare before the first step:
   std::uint64_t program = 0;  ///< program_hash of both Programs

@@ -11,6 +11,7 @@
 #include "heddle/compute/cuda/column_sums.hpp"
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/compute/cuda/divisor.hpp"
+#include "heddle/compute/cuda/library.hpp"
 #include "heddle/compute/cuda/products.hpp"
 #include "heddle/graph/layers/convolution.hpp"
 
@@ -254,7 +255,7 @@ class CudaConvolution {
 
 namespace heddle {
 
-/// Conv2d on CudaCompute or what derives from it; the code does not depend on channels.
+/// Conv2d on CudaCompute or what derives from it; the code does not depend on channels. A library of its queue comes first, where there is one.
 ///
 /// Errors  R36; rows may be 0
 /// Tested  compute/cuda/convolution_test
@@ -263,12 +264,24 @@ struct Kernel<graph_room::Conv2d<In, Out, Options...>, C> {
   using L = graph_room::Conv2d<In, Out, Options...>;
   static constexpr bool backward_in_parts = true;
   static constexpr Bytes scratch(const graph_room::Leaf& leaf) { return compute_room::ConvolutionSizes::scratch(leaf); }
+  using Shape = compute_room::ConvolutionShape;
   static void forward(const seams_room::ForwardCallIn<compute_room::CudaMemory>& call) {
+    if (const Shape shape = shape_of(*call.leaf, call.rows); compute_room::taken_by_library(call.space, shape))
+      return call.space.queue->library->forward(shape, call);
     compute_room::CudaConvolution(*call.leaf, L::windows, call.rows, call.workspace, *call.space.queue).forward(call);
   }
   static void backward(const seams_room::BackwardCallIn<compute_room::CudaMemory>& call) {
+    if (const Shape shape = shape_of(*call.leaf, call.rows); compute_room::taken_by_library(call.space, shape))
+      return call.space.queue->library->backward(shape, call);
     compute_room::CudaConvolution(*call.leaf, L::windows, call.rows, call.workspace, *call.space.queue).backward(call);
   }
+  /// Before the first step: a library chooses then how it computes so many rows.
+  static void prepare(const graph_room::Leaf& leaf, std::int64_t rows, const compute_room::CudaMemory& space) {
+    static_cast<void>(compute_room::taken_by_library(space, shape_of(leaf, rows)));
+  }
+
+ private:
+  [[nodiscard]] static Shape shape_of(const graph_room::Leaf& leaf, std::int64_t rows) { return Shape::of(leaf, L::windows, rows, scratch(leaf)); }
 };
 
 }  // namespace heddle

@@ -16,6 +16,7 @@
 namespace heddle::compute_room {
 
 class CudaProducts;
+class CudaLibrary;
 
 /// What changes from step to step and is read on the card, so that a step that was captured once is replayed with the numbers of the one in hand. The
 /// host fills it and queues its copy before anything else of the step. Without a scale of the loss loss_scale is 1. What the card decides it writes
@@ -42,6 +43,7 @@ struct CudaQueue {
   CudaProducts* products = nullptr;      ///< of cuBLASLt, with their workspace
   const CudaNumbers* numbers = nullptr;  ///< on the card
   bool tf32 = false;                     ///< whether a kernel that multiplies float32 may round the factors to TF32, as `products` do then
+  CudaLibrary* library = nullptr;        ///< what computes whole layers in the place of kernels, if anything does
 };
 
 /// The memory of a card, which the host never reads: a call of a kernel in it says where it is queued.
