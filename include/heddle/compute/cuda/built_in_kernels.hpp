@@ -178,11 +178,14 @@ struct OwnedBy<K> {
   using type = typename K::Given::Functions;
 };
 
-/// L28 of a kernel that the unit does not have.
 template <class Own> struct NamedInHostFile {
   static constexpr Diagnosis found = Diagnosis{Code{'L', 28}, type_name<Own>().view()}
                                      << " is no layer, loss, optimizer or kernel of Heddle, so heddle::cuda_kernels does not have it, and the "
                                         "compiler of this file compiles nothing for a card. Fix: put the plan into a .cu file, which nvcc compiles.";
+};
+template <class K> struct RefusedHere {
+  static constexpr bool listed = number_of_kernel<Taken<K>>() >= 0;
+  static constexpr Diagnosis found = listed ? Diagnosis{} : NamedInHostFile<typename OwnedBy<K>::type>::found;
 };
 template <class Own, bool Listed> struct ListedKernel { static_assert(sizeof(fired<NamedInHostFile<Own>>) > 0); };
 template <class Own> struct ListedKernel<Own, true> {};

@@ -19,15 +19,6 @@ namespace heddle::compute_room {
 [[nodiscard]] HEDDLE_DEVICE inline double weight_of_class(const float* weights, std::int64_t j) {
   return weights == nullptr ? 1 : static_cast<double>(weights[j]);
 }
-/// With smoothing, what all classes together have of the loss and of the gradient, as WeightsOfTarget of Eigen. A tenth of a target among 4 classes
-/// that weigh 1 each, 4 together, has of_sum 1 and of_logit 0.025; the target's own weight is 0.9.
-struct SharesOfTarget {
-  double of_target, of_sum, of_logit;
-  HEDDLE_DEVICE SharesOfTarget(double smoothing, std::int64_t classes, double weight, double weights_together)
-      : of_target((1 - smoothing) * weight), of_sum(0), of_logit(smoothing / static_cast<double>(classes)) {
-    of_sum = of_target + (smoothing > 0 ? of_logit * weights_together : 0);
-  }
-};
 /// What a thread adds up while it reads logits: of its classes the sum of weights, and of weights times logits, with smoothing
 /// alone: of the weights 1 and 2 and the logits 3 and 4 they are 3 and 11.
 template <class Rule> struct WeighedLogits {
@@ -116,9 +107,6 @@ template <class Rule, class Value, class Way> struct CrossEntropyPositions {
     if (b.thread() == 0) sums[b.index()] = loss;
   }
 };
-
-/// Floats that a part tells of one position.
-template <class Rule> inline constexpr std::int64_t floats_of_position = Rule::smooths ? 4 : 3;
 
 /// Positions of one part of the classes, as cross_entropy_terms of Eigen: (largest logit m, sum_j exp(x_j - m), logit of the target or 0), and with
 /// smoothing the sum of m - x_j by the weights of the classes. The powers stay in gradient. A part of logits that are all -infinity has no share.
@@ -240,6 +228,7 @@ template <class Rule, class Value, class Way> struct CrossEntropyOfTerms {
 /// Tested  compute/cuda/cross_entropy_test
 template <class Loss> struct CudaCrossEntropy {
   using Rule = decltype(RuleOfLoss<Loss>::rule());
+  static constexpr Diagnosis refused = RefusedHere<CrossEntropyPositions<Rule, float, TeamWay<true, 8>>>::found;
   static constexpr Bytes scratch() { return loss_scratch; }
 
   template <class Value = float> static void sum(const LossCallIn<CudaMemory>& call) {

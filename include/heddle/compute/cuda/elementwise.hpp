@@ -58,6 +58,7 @@ template <class F, class Value> struct PullBackElements {
 /// Tested  compute/cuda/elementwise_test
 template <ElementwiseLayer L> struct ElementwiseOnCard {
   using F = decltype(FunctionsOnCard<L>::functions());
+  static constexpr Diagnosis refused = RefusedHere<MapElements<F, float>>::found;
   template <class Value = float> static void forward(const ForwardCallIn<CudaMemory>& call) {
     using K = MapElements<F, Value>;
     const std::int64_t n = call.rows * call.leaf->in.elements();

@@ -74,4 +74,17 @@ template <class... Options> struct RuleOfLoss<graph_room::CrossEntropyWith<Optio
   [[nodiscard]] static RuleOfTargets<(Loss::smoothing > 0)> rule() { return {Loss::smoothing, Loss::leaves_out, Loss::ignored}; }
 };
 
+/// Floats that a part tells of one position.
+template <class Rule> inline constexpr std::int64_t floats_of_position = Rule::smooths ? 4 : 3;
+
+/// With smoothing, what all classes together have of the loss and of the gradient, as WeightsOfTarget of Eigen. A tenth of a target among 4 classes
+/// that weigh 1 each, 4 together, has of_sum 1 and of_logit 0.025; the target's own weight is 0.9.
+struct SharesOfTarget {
+  double of_target, of_sum, of_logit;
+  HEDDLE_DEVICE SharesOfTarget(double smoothing, std::int64_t classes, double weight, double weights_together)
+      : of_target((1 - smoothing) * weight), of_sum(0), of_logit(smoothing / static_cast<double>(classes)) {
+    of_sum = of_target + (smoothing > 0 ? of_logit * weights_together : 0);
+  }
+};
+
 }  // namespace heddle::compute_room

@@ -111,10 +111,14 @@ template <class K, class... A> [[nodiscard]] const void* entry_of() { return &Ho
 #endif
 
 #if defined(HEDDLE_CUDA_KERNELS) && !defined(__CUDACC__)
-/// Where the unit of kernels has one: compute/cuda/built_in_kernels has its number, or refuses it.
+// Both are defined in compute/cuda/built_in_kernels.
+/// The address that the unit of kernels has; L28 of a kernel that it does not have.
 template <class Kernel> struct InTheUnit;
+/// L28 of a kernel that the unit does not have.
+template <class K> struct RefusedHere;
 template <class K, class... A> [[nodiscard]] const void* launched_entry() { return InTheUnit<KernelOf<K, A...>>::entry(); }
 #else
+template <class K> struct RefusedHere { static constexpr Diagnosis found{}; };
 template <class K, class... A> [[nodiscard]] const void* launched_entry() { return entry_of<K, A...>(); }
 #endif
 

@@ -73,6 +73,8 @@ template <class F, class Value> struct ElementwiseLossElements {
 /// Errors  R36; rows may be 0
 /// Tested  compute/cuda/losses_test
 template <class Loss> struct CudaElementwiseLoss {
+  using F = decltype(LossOnCard<Loss>::functions());
+  static constexpr Diagnosis refused = RefusedHere<ElementwiseLossElements<F, float>>::found;
   static constexpr Bytes scratch() { return loss_scratch; }
 
   template <class Value = float> static void sum(const LossCallIn<CudaMemory>& call) {
@@ -90,10 +92,10 @@ template <class Loss> struct CudaElementwiseLoss {
     Extents extents = extents_of(n, where.dense() ? Pack<float>::count : 1, team_block_threads);
     extents.blocks = std::min(extents.blocks, most_loss_blocks);
     extents.shared_bytes = fold_bytes;
-    launch<ElementwiseLossElements<decltype(LossOnCard<Loss>::functions()), Value>>(
-        call.space.queue->stream, extents, LossOnCard<Loss>::functions(), where, Divisor{where.length}, divisor(call, place, asked.number),
-        asked.weight, where.dense(), n, values_at<Value>(call.output), static_cast<const float*>(call.targets), values_at<Value>(call.gradient),
-        call.space.queue->numbers, asked.sums);
+    launch<ElementwiseLossElements<F, Value>>(call.space.queue->stream, extents, LossOnCard<Loss>::functions(), where, Divisor{where.length},
+                                              divisor(call, place, asked.number), asked.weight, where.dense(), n, values_at<Value>(call.output),
+                                              static_cast<const float*>(call.targets), values_at<Value>(call.gradient), call.space.queue->numbers,
+                                              asked.sums);
     return extents.blocks;
   }
 };
