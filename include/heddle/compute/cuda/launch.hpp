@@ -26,19 +26,19 @@ namespace heddle::compute_room {
 /// R41: the kernels of the program are those of other cards, or of none. A card of compute capability 8.0 runs none of sm_90.
 [[noreturn]] HEDDLE_COLD inline void refuse_kernel(cudaError_t e, const char* kernel) {
   int card = 0, major = 0, minor = 0;
-  std::string capability = "of this card";
+  std::string named = "native";
   if (cudaGetDevice(&card) == cudaSuccess && cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, card) == cudaSuccess &&
       cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, card) == cudaSuccess)
-    capability = "sm_" + std::to_string(10 * major + minor) + ", which this card is";
+    named = std::to_string(10 * major + minor);
 #if defined(__CUDACC__)
-  const std::string fix = "give nvcc -arch=sm_90 for an H100 or H200, -arch=native for the cards of this machine";
+  const std::string fix = "give nvcc -arch=" + (named == "native" ? named : "sm_" + named);
 #elif defined(HEDDLE_CUDA_KERNELS)
-  const std::string fix = "configure with -DHEDDLE_CUDA_ARCHITECTURES=90 for an H100 or H200, and build heddle::cuda_kernels again";
+  const std::string fix = "configure with -DHEDDLE_CUDA_ARCHITECTURES=" + named + ", and build heddle::cuda_kernels again";
 #else
-  const std::string fix = "link heddle::cuda_kernels, since the compiler of this file compiles no kernels for a card, or compile it with nvcc";
+  const std::string fix = "link heddle::cuda_kernels, since the compiler of this file compiles no kernel for a card, or compile the file with nvcc";
 #endif
-  throw Error(Code{'R', 41},
-              std::string{"the kernel "} + kernel + " is not compiled for " + capability + ": " + cudaGetErrorName(e) + ". Fix: " + fix + ".");
+  throw Error(Code{'R', 41}, std::string{"the kernel "} + kernel + " is not compiled for this card" +
+                                 (named == "native" ? "" : ", which is sm_" + named) + ": " + cudaGetErrorName(e) + ". Fix: " + fix + ".");
 }
 
 /// R36: a call of the runtime has failed. `what` names it.
