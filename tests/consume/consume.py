@@ -156,6 +156,8 @@ def cuda_kernels(project, scratch, compiler):
     output = run("cmake", "--preset", "install", "-B", scratch / "odd", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=hopper", cwd=project, fails=True)
     said("HEDDLE_CUDA_ARCHITECTURES is 'hopper', which names no compute capabilities. Fix: -DHEDDLE_CUDA_ARCHITECTURES=90 for", output)
     prefix = install(project, scratch, compiler, "-DHEDDLE_BUILD_CUDA_KERNELS=ON", "-DHEDDLE_CUDA_ARCHITECTURES=80;90", "-DHEDDLE_WITH_MPI=OFF")
+    if "arch=compute_90,code=compute_90" not in "".join(path.read_text() for path in (scratch / "heddle").rglob("build.*")):
+        sys.exit("consume.py: newer cards find no PTX of the last architecture")
     configure(HERE / "cuda_kernels", scratch / "user", compiler, prefix)
     run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", "train")
     if "nvcc" in (scratch / "user" / "build.ninja").read_text():

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Room: compute. Every kernel of Heddle's own, with what it is launched with. The unit of kernels has them in this order (src/cuda_kernels.cu), so a
-// file that g++ or clang compiles asks for one by its number. What is not listed runs functions of the user, and needs nvcc. Sees: compute/cuda. Does
-// not see: policies, programs. In: nothing.  Out: BuiltInKernels, number_of_kernel, InTheUnit, hash_of_kernels.
+// Room: compute. Every kernel of Heddle's own, with what it is launched with: what the unit of kernels has, in this order (src/cuda_kernels.cu). A
+// file that g++ or clang compiles asks it for one by its number. What is not listed runs functions of the user, and needs nvcc.
+// Sees: compute/cuda, graph/layers, graph/optimizers, core.  Does not see: policies, programs.
+// In: nothing.  Out: BuiltInKernels, number_of_kernel, InTheUnit, hash_of_built_in_kernels.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,9 @@ using AnyBlock = ExecutedBlock;
 #endif
 
 // ---- lists of kernels
+/// A list of kernels, as a type: each is a KernelOf.
 template <class... K> struct KernelList {};
+/// Lists behind one another: of the lists of 2 and 3 kernels it is one of 5.
 template <class... Lists> struct JoinKernels { using type = KernelList<>; };
 template <class... K> struct JoinKernels<KernelList<K...>> { using type = KernelList<K...>; };
 template <class... A, class... B, class... Rest>
@@ -123,6 +126,7 @@ using BuiltInKernels = Joined<OfFloats, OfValues<float>, OfValues<BFloat16>, OfA
                               OfAttention<BFloat16, false, 4>, OfAttention<BFloat16, true, 4>>;
 
 // ---- by number
+/// A kernel with its place in the list: the third has the number 2.
 template <int Number, class Kernel> struct Numbered {};
 template <class Numbers, class List> struct NumberedKernels;
 template <int... Number, class... Kernel>
@@ -178,15 +182,20 @@ struct OwnedBy<K> {
   using type = typename K::Given::Functions;
 };
 
+/// L28, with the name of what is the user's own.
 template <class Own> struct NamedInHostFile {
   static constexpr Diagnosis found = Diagnosis{Code{'L', 28}, type_name<Own>().view()}
                                      << " is no layer, loss, optimizer or kernel of Heddle, so heddle::cuda_kernels does not have it, and the "
                                         "compiler of this file compiles nothing for a card. Fix: put the plan into a .cu file, which nvcc compiles.";
 };
+/// L28 of a kernel that the unit does not have; what a kernel of a layer or loss says as `refused`.
+///
+/// Tested  compute/cuda/built_in_kernels_test, fail/L28_own_functions_in_a_host_file
 template <class K> struct RefusedHere {
   static constexpr bool listed = number_of_kernel<Taken<K>>() >= 0;
   static constexpr Diagnosis found = listed ? Diagnosis{} : NamedInHostFile<typename OwnedBy<K>::type>::found;
 };
+/// The same where a kernel is launched that says nothing itself.
 template <class Own, bool Listed> struct ListedKernel { static_assert(sizeof(fired<NamedInHostFile<Own>>) > 0); };
 template <class Own> struct ListedKernel<Own, true> {};
 

@@ -118,6 +118,7 @@ template <class Kernel> struct InTheUnit;
 template <class K> struct RefusedHere;
 template <class K, class... A> [[nodiscard]] const void* launched_entry() { return InTheUnit<KernelOf<K, A...>>::entry(); }
 #else
+/// Every kernel can be launched from this file.
 template <class K> struct RefusedHere { static constexpr Diagnosis found{}; };
 template <class K, class... A> [[nodiscard]] const void* launched_entry() { return entry_of<K, A...>(); }
 #endif
