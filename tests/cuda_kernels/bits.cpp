@@ -17,7 +17,7 @@ namespace {
 struct Words : Sequential<Input<16>, Embedding<32, 24>, LearnedPositions<16, 24>,
                           Residual<LayerNorm<24>, Linear<24, 72>, SelfAttention<Heads<3>, Causal, Dropout<1, 10>>, Linear<24, 24>>,
                           Residual<RMSNorm<24>, Linear<24, 96>, SwiGLU, Linear<48, 24>>, Linear<24, 32>> {};
-struct Numbers : Sequential<Linear<16, 48>, GELU, LayerNorm<48>, Linear<48, 24>, LeakyReLU<1, 5>, Dropout<1, 10>, Linear<24, 8>> {};
+struct Vectors : Sequential<Linear<16, 48>, GELU, LayerNorm<48>, Linear<48, 24>, LeakyReLU<1, 5>, Dropout<1, 10>, Linear<24, 8>> {};
 struct Images : Sequential<Input<64>, Unflatten<1, 8, 8>, Conv2d<1, 8, KernelSize<3>, Padding<1>>, BatchNorm2d<8>, ReLU, MaxPool2d<KernelSize<2>>,
                            AdaptiveAvgPool2d<2>, Flatten, Linear<32, 4>> {};
 
@@ -41,11 +41,11 @@ template <class Alone, class... Others, class Data> bool prints(const char* name
 int main() {
   return run_main([] {
     const datasets::Dataset rows = datasets::synthetic(Seed{2}, 64, 16, 8), images = datasets::synthetic(Seed{3}, 48, 64, 4);
-    bool same = prints<Of<Numbers, Smoothed, AdamW, Single, Clip<GlobalNorm>>, Of<Numbers, Smoothed, AdamW, DataParallel<2>, Clip<GlobalNorm>>>(
-        "numbers", rows);
+    bool same = prints<Of<Vectors, Smoothed, AdamW, Single, Clip<GlobalNorm>>, Of<Vectors, Smoothed, AdamW, DataParallel<2>, Clip<GlobalNorm>>>(
+        "vectors", rows);
     same &=
-        prints<Of<Numbers, CrossEntropy, MomentumSGD, Single, Mixed<BFloat16>>, Of<Numbers, CrossEntropy, MomentumSGD, Sharded<2>, Mixed<BFloat16>>>(
-            "numbers in bfloat16", rows);
+        prints<Of<Vectors, CrossEntropy, MomentumSGD, Single, Mixed<BFloat16>>, Of<Vectors, CrossEntropy, MomentumSGD, Sharded<2>, Mixed<BFloat16>>>(
+            "vectors in bfloat16", rows);
     same &= prints<Of<Images, CrossEntropy, SGD, Single>, Of<Images, CrossEntropy, SGD, Pipeline<Balanced<2>>>>("images", images);
     std::vector<std::int32_t> tokens;
     for (int i = 0; i < 1'025; ++i) tokens.push_back((i * i + i / 3) % 32);

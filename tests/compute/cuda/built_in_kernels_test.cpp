@@ -45,6 +45,7 @@ const HostKernel* of_unit(int number, std::uint64_t hash) {
 }  // namespace
 
 static_assert(number_of_kernel<Taken<UpdateElements<SGD>>>() == 0);
+static_assert(Own::name[0] == 'O' && !Own::cooperative);
 static_assert(number_of_kernel<KernelOf<Own, std::int64_t, float*>>() == -1);
 static_assert(number_of_kernel<KernelOf<FinishLoss, int, double, double*, float*>>() == -1);  // an argument of another type is another kernel
 static_assert(std::is_same_v<Taken<FinishLoss>, KernelOf<FinishLoss, std::int64_t, double, double*, float*>>);

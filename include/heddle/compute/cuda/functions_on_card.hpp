@@ -71,7 +71,7 @@ template <> struct RuleOfLoss<graph_room::CrossEntropy> {
 };
 template <class... Options> struct RuleOfLoss<graph_room::CrossEntropyWith<Options...>> {
   using Loss = graph_room::CrossEntropyWith<Options...>;
-  [[nodiscard]] static RuleOfTargets<(Loss::smoothing > 0)> rule() { return {Loss::smoothing, Loss::leaves_out, Loss::ignored}; }
+  [[nodiscard]] static RuleOfTargets<(Loss::smoothing > 0)> rule() { return {Loss::smoothing, Loss::leaves_out, Loss::ignored_target}; }
 };
 
 /// Floats that a part tells of one position.

@@ -105,7 +105,7 @@ template <class... Options> struct CrossEntropyWith : CrossEntropy {
   template <class Option> static constexpr bool is_smoothing = requires { Option::smooths; };
   static constexpr bool weighs_classes = (false || ... || is_weights<Options>);
   static constexpr bool leaves_out = (false || ... || is_ignored<Options>);
-  static constexpr std::int32_t ignored = (0 | ... | ignored_by<Options>());  ///< of one that leaves targets out
+  static constexpr std::int32_t ignored_target = (0 | ... | ignored_by<Options>());  ///< of one that leaves targets out
   static constexpr double smoothing = (0.0 + ... + share_of<Options>());
 
   static constexpr std::string_view name() { return "CrossEntropyWith"; }
