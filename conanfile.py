@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Conan 2 recipe: a header library that brings its own CMake package, and with the option compiled a static library. The profile conan/profile says how to try it offline."""
+"""Conan 2 recipe: a header library that brings its own CMake package, and with the options compiled and cuda_kernels static libraries. The profile conan/profile says how to try it offline."""
 import os
 import re
 
@@ -20,9 +20,9 @@ class HeddleConan(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"with_eigen": [True, False], "with_gzip": [True, False], "with_mpi": [True, False], "with_cuda": [True, False],
-               "with_nccl": [True, False], "with_cudnn": [True, False], "compiled": [True, False]}
+               "with_nccl": [True, False], "with_cudnn": [True, False], "compiled": [True, False], "cuda_kernels": [True, False]}
     default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False, "with_cuda": False, "with_nccl": False,
-                       "with_cudnn": False, "compiled": False}
+                       "with_cudnn": False, "compiled": False, "cuda_kernels": False}
     exports = VERSION_HEADER
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"
     no_copy_source = True
@@ -35,7 +35,7 @@ class HeddleConan(ConanFile):
         self.version = ".".join(part.group(1) for part in parts)
 
     def configure(self):
-        if self.options.compiled:
+        if self.options.compiled or self.options.cuda_kernels:
             self.package_type = "static-library"
 
     def layout(self):
@@ -60,6 +60,8 @@ class HeddleConan(ConanFile):
             raise ConanInvalidConfiguration("with_cudnn needs with_cuda: it computes on cards")
         if self.options.compiled and not self.options.with_eigen:
             raise ConanInvalidConfiguration("compiled needs with_eigen: the library is the backend of threads and Eigen")
+        if self.options.cuda_kernels and not self.options.with_cuda:
+            raise ConanInvalidConfiguration("cuda_kernels needs with_cuda: the library has the kernels of cards")
         if self.settings.get_safe("compiler.cppstd"):
             check_min_cppstd(self, 20)
 
@@ -75,12 +77,13 @@ class HeddleConan(ConanFile):
         toolchain.cache_variables["HEDDLE_WITH_CUDNN"] = "ON" if self.options.with_cudnn else "OFF"  # and this
         toolchain.cache_variables["HEDDLE_WITH_GZIP"] = bool(self.options.with_gzip)
         toolchain.cache_variables["HEDDLE_BUILD_COMPILED"] = bool(self.options.compiled)
+        toolchain.cache_variables["HEDDLE_BUILD_CUDA_KERNELS"] = bool(self.options.cuda_kernels)
         toolchain.generate()
 
     def build(self):
         cmake = CMake(self)
         cmake.configure()
-        if self.options.compiled:
+        if self.options.compiled or self.options.cuda_kernels:
             cmake.build()
 
     def package(self):
@@ -89,7 +92,7 @@ class HeddleConan(ConanFile):
 
     def package_id(self):
         # Headers serve every compiler; the options decide which components a package holds.
-        if not self.info.options.compiled:
+        if not self.info.options.compiled and not self.info.options.cuda_kernels:
             self.info.settings.clear()
             self.info.requires.clear()
 
@@ -121,6 +124,12 @@ class HeddleConan(ConanFile):
             cards.requires = ["eigen"]
             cards.bindirs, cards.libdirs = [], []
             cards.system_libs = ["cudart", "cublasLt"]
+        if self.options.cuda_kernels:
+            kernels = self.cpp_info.components["cuda_kernels"]
+            kernels.requires = ["cuda"]
+            kernels.defines = ["HEDDLE_CUDA_KERNELS"]
+            kernels.libs = ["heddle_cuda_kernels"]
+            kernels.bindirs = []
         if self.options.with_nccl:
             several = self.cpp_info.components["nccl"]
             several.requires = ["cuda"]

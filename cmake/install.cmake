@@ -9,7 +9,7 @@ foreach(component IN LISTS HEDDLE_COMPONENTS)
   else()
     set(target heddle_${component})
   endif()
-  if(component STREQUAL "compiled")  # it has no headers of its own
+  if(component MATCHES "^(compiled|cuda_kernels)$")  # they have no headers of their own
     install(TARGETS ${target} EXPORT heddle-${component} ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   else()
     install(TARGETS ${target} EXPORT heddle-${component} FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -27,7 +27,7 @@ configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/heddle-config.cmake.in" "${PROJECT_BINARY_DIR}/heddle-config.cmake" INSTALL_DESTINATION "${package_folder}")
 # Headers only: one package serves 32 and 64 bit; a library serves one. Before 1.0 a new minor number may change interfaces.
 set(architectures ARCH_INDEPENDENT)
-if("compiled" IN_LIST HEDDLE_COMPONENTS)
+if("compiled" IN_LIST HEDDLE_COMPONENTS OR "cuda_kernels" IN_LIST HEDDLE_COMPONENTS)
   set(architectures "")
 endif()
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddle-config-version.cmake" COMPATIBILITY SameMinorVersion ${architectures})

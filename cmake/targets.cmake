@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # heddle::heddle is only types. heddle::eigen adds threads of one process, heddle::mpi processes, heddle::cuda a card, heddle::nccl several cards,
 # heddle::cudnn convolutions and attention by cuDNN, heddle::gzip the reader of .gz files.
+# heddle::cuda_kernels is heddle::cuda with the kernels compiled once by nvcc, for programs whose files g++ or clang compiles.
 # heddle::compiled is heddle::eigen with all that depends on no plan compiled once, from the same headers.
 # Every header belongs to the file set of exactly one of them; tests/house/alone.py compiles it with what it may see.
 include(GNUInstallDirs)
@@ -127,12 +128,54 @@ if(HEDDLE_WITH_MPI AND TARGET heddle_eigen)
   heddle_offer(mpi "MPI" "Fix: install an MPI with its compiler wrapper (libopenmpi-dev and openmpi-bin on Debian and Ubuntu)" "if plans are to run as processes" heddle_eigen MPI::MPI_CXX)
 endif()
 
-# A program whose plans run on cards is a .cu file, which nvcc compiles; the target brings the headers and the libraries. It enables no language.
+# A program whose plans run on cards is a .cu file, which nvcc compiles; the target brings the headers and the libraries. It enables no language. A
+# program of g++ or clang links heddle::cuda_kernels.
 if(HEDDLE_WITH_CUDA AND TARGET heddle_eigen)
   if(NOT TARGET CUDA::cudart)
     find_package(CUDAToolkit 12.4 QUIET)
   endif()
   heddle_offer(cuda "the CUDA toolkit" "Fix: install the CUDA toolkit, 12.4 or newer, and have nvcc on the PATH" "if plans are to run on cards" heddle_eigen CUDA::cudart CUDA::cublasLt)
+endif()
+
+# nvcc is called by a command, so no project has to enable the language CUDA. Code for sm_80 runs on all cards of 8.x; what is newer than the last of
+# these translates its PTX when it first runs it.
+if(TARGET heddle_cuda AND CUDAToolkit_NVCC_EXECUTABLE)
+  set(HEDDLE_CUDA_ARCHITECTURES "80;90" CACHE STRING "Compute capabilities of the cards that heddle::cuda_kernels is compiled for, as 80;90, or native for the cards of this machine")
+  if(NOT HEDDLE_CUDA_ARCHITECTURES MATCHES "^(native|[0-9][0-9]+[af]?(;[0-9][0-9]+[af]?)*)$")
+    message(FATAL_ERROR "heddle: HEDDLE_CUDA_ARCHITECTURES is '${HEDDLE_CUDA_ARCHITECTURES}', which names no compute capabilities. Fix: -DHEDDLE_CUDA_ARCHITECTURES=90 for an H100 or H200, \"80;90\" for several, or native.")
+  endif()
+  set(heddle_gencode -arch=native)
+  if(NOT HEDDLE_CUDA_ARCHITECTURES STREQUAL "native")
+    set(heddle_gencode ${HEDDLE_CUDA_ARCHITECTURES})
+    list(TRANSFORM heddle_gencode REPLACE "^(.+)$" "--generate-code=arch=compute_\\1,code=sm_\\1")
+    list(GET HEDDLE_CUDA_ARCHITECTURES -1 heddle_newest)
+    if(heddle_newest MATCHES "^[0-9]+$")  # code for one kind of card alone (90a) has no PTX for others
+      list(APPEND heddle_gencode "--generate-code=arch=compute_${heddle_newest},code=compute_${heddle_newest}")
+    endif()
+  endif()
+  set(heddle_kernels_object "${PROJECT_BINARY_DIR}/generated/cuda_kernels${CMAKE_CXX_OUTPUT_EXTENSION}")
+  set(heddle_host_compiler "")
+  if(CMAKE_CUDA_HOST_COMPILER)
+    set(heddle_host_compiler "-ccbin=${CMAKE_CUDA_HOST_COMPILER}")
+  endif()
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/generated")
+  add_custom_command(OUTPUT "${heddle_kernels_object}"
+    COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O2 --expt-relaxed-constexpr ${heddle_gencode} ${heddle_host_compiler} -Xcompiler=-fPIC "-I${include_folder}"
+      -MMD -MF "${heddle_kernels_object}.d" -MT "${heddle_kernels_object}" -c "${PROJECT_SOURCE_DIR}/src/cuda_kernels.cu" -o "${heddle_kernels_object}"
+    DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda_kernels.cu" DEPFILE "${heddle_kernels_object}.d"
+    COMMENT "Compiling the kernels of Heddle for ${HEDDLE_CUDA_ARCHITECTURES}" VERBATIM)
+  add_library(heddle_cuda_kernels STATIC EXCLUDE_FROM_ALL "${heddle_kernels_object}")
+  add_library(heddle::cuda_kernels ALIAS heddle_cuda_kernels)
+  set_target_properties(heddle_cuda_kernels PROPERTIES EXPORT_NAME cuda_kernels LINKER_LANGUAGE CXX)
+  target_compile_definitions(heddle_cuda_kernels INTERFACE HEDDLE_CUDA_KERNELS)
+  target_link_libraries(heddle_cuda_kernels INTERFACE heddle_cuda)
+endif()
+if(HEDDLE_BUILD_CUDA_KERNELS)
+  if(NOT TARGET heddle_cuda_kernels)
+    message(FATAL_ERROR "heddle: HEDDLE_BUILD_CUDA_KERNELS is ON, but nvcc, or Eigen 3.4 or newer, was not found. Fix: install the CUDA toolkit, 12.4 or newer, and have nvcc on the PATH, or set HEDDLE_BUILD_CUDA_KERNELS=OFF.")
+  endif()
+  set_target_properties(heddle_cuda_kernels PROPERTIES EXCLUDE_FROM_ALL OFF)
+  list(APPEND HEDDLE_COMPONENTS cuda_kernels)
 endif()
 
 # NCCL comes with no CMake package, so Heddle finds it itself (FindNCCL.cmake). The version is that which has ncclCommSplit.

@@ -81,8 +81,9 @@ def components(project, scratch, compiler):
     prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_GZIP=OFF")
     ask = lambda name: configure(
         HERE / "unknown_component", scratch / name, compiler, prefix, f"-DCOMPONENT={name}", fails=True)
-    said("has no component 'egien'; it has: eigen, gzip, mpi, cuda, nccl, cudnn, compiled.", ask("egien"))
+    said("has no component 'egien'; it has: eigen, gzip, mpi, cuda, cuda_kernels, nccl, cudnn, compiled.", ask("egien"))
     said("was made without the component 'compiled'. Fix: install Heddle again where HEDDLE_BUILD_COMPILED=ON", ask("compiled"))
+    said("was made without the component 'cuda_kernels'. Fix: install Heddle again where HEDDLE_BUILD_CUDA_KERNELS=ON", ask("cuda_kernels"))
     said("was made without the component 'gzip'. Fix: install Heddle again where zlib", ask("gzip"))
     without = install(project, scratch / "without_cuda", compiler, "-DHEDDLE_WITH_CUDA=OFF")
     output = configure(HERE / "unknown_component", scratch / "cuda", compiler, without, "-DCOMPONENT=cuda", fails=True)
@@ -149,6 +150,29 @@ def compiled(project, scratch, compiler):
     other = run(scratch / "user" / "other_headers", fails=True)
     if not re.search(re.escape(refused) + "the hash of the headers is ([0-9a-f]{15}) in the program and (?!\\1)[0-9a-f]{15} in the library. Fix: ", other):
         sys.exit("consume.py: the headers of another commit are not refused")
+
+
+def cuda_kernels(project, scratch, compiler):
+    """A plan on a card in a file that this compiler compiles alone: nvcc compiles the kernels, for sm_80 and sm_90, and the real libraries are linked. Where there
+    is no card the program ends with the sentence that says so."""
+    if not (shutil.which("nvcc") or os.path.exists("/usr/local/cuda/bin/nvcc")):
+        print("SKIPPED: nvcc was not found")
+        return SKIPPED
+    output = run("cmake", "--preset", "install", "-B", scratch / "odd", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=hopper", cwd=project, fails=True)
+    said("HEDDLE_CUDA_ARCHITECTURES is 'hopper', which names no compute capabilities. Fix: -DHEDDLE_CUDA_ARCHITECTURES=90 for", output)
+    prefix = install(project, scratch, compiler, "-DHEDDLE_BUILD_CUDA_KERNELS=ON", "-DHEDDLE_CUDA_ARCHITECTURES=80;90", "-DHEDDLE_WITH_MPI=OFF")
+    if "arch=compute_90,code=compute_90" not in "".join(path.read_text() for path in (scratch / "heddle").rglob("build.*")):
+        sys.exit("consume.py: newer cards find no PTX of the last architecture")
+    configure(HERE / "cuda_kernels", scratch / "user", compiler, prefix)
+    run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", "train")
+    if "nvcc" in (scratch / "user" / "build.ninja").read_text():
+        sys.exit("consume.py: nvcc is asked to compile a file of the user")
+    output = run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", "unlinked", fails=True)
+    if output.count("heddle_R42_the_target_heddle_cuda_kernels_is_not_linked") != 1:
+        sys.exit("consume.py: the linker does not say in one line that heddle::cuda_kernels is missing")
+    has_card = os.path.exists("/dev/nvidiactl")
+    said("on a card it is " if has_card else "[heddle.R37] there is no driver of NVIDIA.", run(scratch / "user" / "train", fails=not has_card))
+    return 0
 
 
 def works(*command):
@@ -310,7 +334,7 @@ def main(way, project, scratch, compiler, object_file):
     lowered_again = object_file
     if "Free Software Foundation" in run(compiler, "--version"):
         os.environ["CXXFLAGS"] = os.environ.get("CXXFLAGS", "") + " --param ggc-min-heapsize=1048576"
-    ways = {way.__name__: way for way in (installed, components, compiled, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
+    ways = {way.__name__: way for way in (installed, components, compiled, cuda_kernels, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)

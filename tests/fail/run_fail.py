@@ -12,6 +12,7 @@ once, and what the compiler says stays under 15 lines. Lines of a case that are 
     // mistake: <words>                        a row of docs/first_mistakes.md, which must say as many errors and, but for the door, lines
     // flags: -fno-exceptions                  for both twins
     // broken-flags: -std=c++17                for the broken twin, which then needs no text of its own
+    // needs: cuda_runtime_api.h               skipped unless a folder has this file
     // broken-without: Eigen/Core              the broken twin is compiled without the folders that have this file
     // errors: 2                               where the compiler adds one of its own that no library can take away; errors-g++: 2 on g++ alone
 
@@ -577,6 +578,10 @@ def main():
             words += note_passed([case for cases in cases_of(options.compiler).values() for case in cases], options.compiler, options.precompiled, options.page)
         print(words)
         return code
+    lacking = [name for name in words_after("needs", options.case.read_text()) if not any((pathlib.Path(folder) / name).exists() for folder in options.include)]
+    if lacking:
+        print(f"SKIPPED: {', '.join(lacking)} was not found")
+        return SKIPPED
     found, words = judge(options.case, options.compiler, options.include, options.precompiled, options.page)
     found += page_complaints(options.page, options.case, options.compiler, without_door(words, options.precompiled))
     print(words)

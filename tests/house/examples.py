@@ -17,6 +17,9 @@ BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /u
 # Of a program for cards: -lnccl where several are joined, -lz where it reads .gz files, and what the compiler of MPI says where processes are.
 BUILD_FOR_CARDS = re.compile(r"// Build: nvcc -std=c\+\+20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 (?:\$\(mpicxx --showme:compile\) )?(\S+) "
                              r"(?:\$\(mpicxx --showme:link \| sed 's/-Wl,/-Xlinker /g'\) )?-lcublasLt (?:-lnccl )?(?:-lz )?-o (\w+) && (?:mpirun -np \d |HEDDLE_MEETING=\S+ torchrun --nproc-per-node \d --no-python )?\./(\w+)")
+# Of a program for cards in a file of the host's compiler, whose kernels nvcc compiles.
+BUILD_IN_HOST_FILE = re.compile(r"// Build: g\+\+ -std=c\+\+20 -O2 -DHEDDLE_CUDA_KERNELS -I include -I /usr/include/eigen3 -I /usr/local/cuda/include (\S+) cuda_kernels\.o "
+                                r"-L /usr/local/cuda/lib64 -lcudart -lcublasLt (?:-lnccl )?(?:-lz )?-pthread -o (\w+) && \./(\w+)")
 # A program for the cores and one for a card, *_on_cores.cpp and *_on_card.cu, are the same but for these words; so is what they print.
 WORDS_OF_A_CARD = (("_on_card", "_on_cores"), ("cuda_one_card", "cpu_threads"), ("CudaOneCard", "CpuThreads"))
 BY_HAND = ("examples/by_hand/data_parallel_mpi.cpp", "examples/by_subject/replicate_scatter_gather.cpp")  # they show what it takes without Heddle
@@ -45,10 +48,12 @@ def faults_of(name, text):
 
 
 def faults_for_cards(name, text):
-    build = BUILD_FOR_CARDS.match(text.partition("\n")[2].replace("\n// ", " "))  # it may go on in the next line
+    in_host_file = name.endswith(".cpp")
+    build = (BUILD_IN_HOST_FILE if in_host_file else BUILD_FOR_CARDS).match(text.partition("\n")[2].replace("\n// ", " "))  # it may go on in the next line
     if not build or build.group(1) != name or build.group(2) != build.group(3):
         program = pathlib.Path(name).stem
-        yield f"{name}: it does not say from its second line on how it is built and run. Fix: write // Build: nvcc -std=c++20 -O2 -arch=sm_90 ... {name} -lcublasLt -o {program} && ./{program}"
+        how = f"g++ -std=c++20 -O2 -DHEDDLE_CUDA_KERNELS ... {name} cuda_kernels.o ..." if in_host_file else f"nvcc -std=c++20 -O2 -arch=sm_90 ... {name} -lcublasLt"
+        yield f"{name}: it does not say from its second line on how it is built and run. Fix: write // Build: {how} -o {program} && ./{program}"
     if "return run_main([" not in text:
         yield f"{name}: what it throws or cannot print has no sentence. Fix: let main return run_main([] {{ ... }})"
 
@@ -100,7 +105,7 @@ def check(root):
     variants = []
     for path in sorted((root / "examples").rglob("*.cpp")):
         name, text = str(path.relative_to(root)), path.read_text()
-        yield from faults_of(name, text)
+        yield from (faults_for_cards if "#include <heddle/backend/cuda_" in text else faults_of)(name, text)
         if name.startswith("examples/0"):
             variants += [(name, bad, says.replace("\n// ", " ")) for bad, says in REFUSAL.findall(text)]
     for path in sorted((root / "examples").rglob("*.cu")):
@@ -134,6 +139,7 @@ REFUSED = {
     "what it throws or cannot print has no sentence": {
         "examples/b.cpp": "//\n// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/b.cpp -pthread -o b && ./b\n#include <heddle/backend/cpu_threads.hpp>\nint main() {}\n"},
     "examples/on_cards/c.cu: it does not say": {"examples/on_cards/c.cu": "//\n// Build: nvcc examples/on_cards/c.cu -o c && ./c\nint main() { return run_main([] {}); }\n"},
+    "examples/on_cards/c.cpp: it does not say": {"examples/on_cards/c.cpp": CARD.replace("c_on_card.cu", "on_cards/c.cpp").replace("c_on_card", "c")},
     "examples/on_cards/c.cu: what it throws": {
         "examples/on_cards/c.cu": "//\n// Build: nvcc -std=c++20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 examples/on_cards/c.cu -lcublasLt -o c && ./c\nint main() {}\n"},
     "c_on_card.cu differs from c_on_cores.cpp": PAIR | {"examples/c_on_card.cu": PAIR["examples/c_on_card.cu"].replace("twice", "once")},

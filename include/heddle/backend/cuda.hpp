@@ -24,3 +24,6 @@
 #include "heddle/compute/cuda/several_losses.hpp"
 #include "heddle/compute/cuda/softmax.hpp"
 #include "heddle/compute/cuda/swiglu.hpp"
+#if defined(HEDDLE_CUDA_KERNELS) && !defined(__CUDACC__)
+#include "heddle/compute/cuda/built_in_kernels.hpp"  // a file of the host's compiler has its kernels from heddle::cuda_kernels
+#endif

@@ -162,6 +162,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'L', 22}, "[heddle.L22] A group changes an option that the optimizer does not have. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 23}, "[heddle.L23] Mixed names a type that values are not kept in. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 24}, "[heddle.L24] prove is given a plan with Mixed. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'L', 28}, "[heddle.L28] A file of the host's compiler needs a kernel that only nvcc can make. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 10}, "[heddle.B10] A Batch says something else than how a smaller batch is taken. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 11}, "[heddle.B11] The counts of a batch are too large. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 12}, "[heddle.B12] Two plans do not end with the same bits. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");

@@ -28,11 +28,18 @@ concept HasLossKernel = requires(const LossCallIn<SpaceOf<Compute>>& call) {
   LossKernelFor<Loss, Compute>::sum(call);
   requires !std::same_as<SpaceOf<Compute>, HostMemory> || std::convertible_to<decltype(LossKernelFor<Loss, Compute>::sum(call)), float>;
 };
+/// Why a kernel cannot run in this file, if it says so: static constexpr Diagnosis refused.
+template <class Kernel> [[nodiscard]] constexpr Diagnosis said_by() {
+  if constexpr (requires { Kernel::refused; })
+    return Kernel::refused;
+  else
+    return {};
+}
 /// G13: a loss has no kernel, or one of several losses has none.
 template <class Loss, class Compute> struct LossWithKernel {
   static constexpr Diagnosis check() {
     if constexpr (HasLossKernel<Loss, Compute>)
-      return {};
+      return said_by<LossKernelFor<Loss, Compute>>();
     else
       return Diagnosis{Code{'G', 13}, ""} << "loss " << Loss::name() << " has no kernel for " << type_name<Compute>().view()
                                           << ". Fix: specialise heddle::" << loss_kernel_name<Compute>() << '<' << type_name<Loss>().view()
@@ -123,6 +130,8 @@ template <class Compute, bool Split> struct KernelCheck {
       L::trace(*this, value);
     else if constexpr (!HasKernel<L, Compute> && !RunsNoKernel<L>)
       fault = refuse_missing_kernel<L, Compute>();
+    else if constexpr (!said_by<KernelFor<L, Compute>>().ok())
+      fault = said_by<KernelFor<L, Compute>>();
     else if constexpr (!HasBackwardInParts<L, Compute> && !RunsNoKernel<L>)
       if (runs_in_parts())
         fault = Diagnosis{Code{'G', 14}, ""} << "layer " << type_name<L>().view() << " has parameters, but its kernel for "
@@ -173,7 +182,7 @@ template <class Compute, int Leaves, ElementType values> struct KernelCollector 
       return L::trace(*this, value);
     else if constexpr (RunsNoKernel<L>)
       ++count;
-    else if constexpr (!HasKernel<L, Compute>)
+    else if constexpr (!HasKernel<L, Compute> || !said_by<KernelFor<L, Compute>>().ok())
       ++count;  // refused by CheckedKernels
     else
       note<L>();

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "heddle/compute/cuda/functions_on_card.hpp"
 #include "heddle/compute/cuda/loss_sums.hpp"
 #include "heddle/compute/cuda/softmax.hpp"
 #include "heddle/graph/losses/cross_entropy.hpp"
@@ -18,21 +19,12 @@ namespace heddle::compute_room {
 [[nodiscard]] HEDDLE_DEVICE inline double weight_of_class(const float* weights, std::int64_t j) {
   return weights == nullptr ? 1 : static_cast<double>(weights[j]);
 }
-/// With smoothing, what all classes together have of the loss and of the gradient, as WeightsOfTarget of Eigen. A tenth of a target among 4 classes
-/// that weigh 1 each, 4 together, has of_sum 1 and of_logit 0.025; the target's own weight is 0.9.
-struct SharesOfTarget {
-  double of_target, of_sum, of_logit;
-  HEDDLE_DEVICE SharesOfTarget(double smoothing, std::int64_t classes, double weight, double weights_together)
-      : of_target((1 - smoothing) * weight), of_sum(0), of_logit(smoothing / static_cast<double>(classes)) {
-    of_sum = of_target + (smoothing > 0 ? of_logit * weights_together : 0);
-  }
-};
 /// What a thread adds up while it reads logits: of its classes the sum of weights, and of weights times logits, with smoothing
 /// alone: of the weights 1 and 2 and the logits 3 and 4 they are 3 and 11.
-template <class Loss> struct WeighedLogits {
+template <class Rule> struct WeighedLogits {
   double weights = 0, logits = 0;
   HEDDLE_DEVICE void add(const float* class_weights, std::int64_t j, float logit) {
-    if constexpr (Loss::smoothing > 0) {
+    if constexpr (Rule::smooths) {
       const double weight = weight_of_class(class_weights, j);
       weights += weight;
       logits += weight * static_cast<double>(logit);
@@ -66,13 +58,14 @@ struct GradientOfPosition {
 /// Positions of whole classes: log(sum_j exp(x_j - m)) + m - x_target, gradient (softmax - one_hot) / total. A class number outside the classes makes
 /// the loss NaN, and the gradient of its position. Logits are read once for the loss and, beyond 8192, once more for the gradient, which may lie
 /// where they do: a thread writes what it alone reads.
-template <class Loss, class Value, class Way> struct CrossEntropyPositions {
+template <class Rule, class Value, class Way> struct CrossEntropyPositions {
+  using Given = Rule;
   static constexpr const char* name = "CrossEntropyPositions";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, LossPlaces where, LossDivisor divisor, float factor, bool packed, std::int64_t vectors, const Value* logits,
-                                const std::int32_t* targets, Value* gradient, const float* class_weights, const CudaNumbers* numbers,
-                                double* sums) const {
+  HEDDLE_DEVICE void operator()(B& b, Rule rule, LossPlaces where, LossDivisor divisor, float factor, bool packed, std::int64_t vectors,
+                                const Value* logits, const std::int32_t* targets, Value* gradient, const float* class_weights,
+                                const CudaNumbers* numbers, double* sums) const {
     const Team<Way::whole, B> team(b);
     const Places<Way> places(team, where.length, packed);
     const double total = divisor.of(*numbers);
@@ -80,14 +73,14 @@ template <class Loss, class Value, class Way> struct CrossEntropyPositions {
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
       const std::int64_t begin = where.output_of(v);
       const std::int32_t target = targets[where.target_of(v)];
-      const bool counts = graph_room::counts_target<Loss>(target), known = is_class(target, where.length);
+      const bool counts = rule.counts(target), known = is_class(target, where.length);
       if (!counts || !known) {
         if (gradient != nullptr) places.fill(gradient + begin, counts ? not_a_number : 0.0F);
         if (counts && team.thread() == 0) loss += static_cast<double>(not_a_number);
         continue;
       }
       Pack<float> x[Way::packs]{};
-      WeighedLogits<Loss> weighed;
+      WeighedLogits<Rule> weighed;
       float own = 0;
       bool has = false;
       const SumOfPowers powers = sum_of_powers(team, places, logits + begin, x, [&](float logit, int j) {
@@ -96,17 +89,17 @@ template <class Loss, class Value, class Way> struct CrossEntropyPositions {
         own = logit;
         has = true;
       });
-      const double together = Loss::smoothing > 0 ? team.template folded<Added>(weighed.weights) : 0;
-      const SharesOfTarget of(Loss::smoothing, where.length, weight_of_class(class_weights, target), together);
+      const double together = Rule::smooths ? team.template folded<Added>(weighed.weights) : 0;
+      const SharesOfTarget of(rule.smoothing(), where.length, weight_of_class(class_weights, target), together);
       if (team.thread() == 0) loss += of.of_sum * std::log(powers.sum);
       if (has) loss += of.of_target * (static_cast<double>(powers.most) - static_cast<double>(own));
-      if (Loss::smoothing > 0) loss += of.of_logit * weighed.below(powers.most);
+      if (Rule::smooths) loss += of.of_logit * weighed.below(powers.most);
       if (gradient == nullptr) continue;
       const GradientOfPosition made(of, powers.sum, total, factor, target, class_weights);
       places.each([&](int k, const FourPlaces& at) {
         if (!places.one_tile()) x[k] = at.of(logits + begin);
         for (int e = 0; e < Pack<float>::count; ++e)
-          if (at.has(e)) x[k].values[e] = made.template of_class<(Loss::smoothing > 0)>(at.place(e), power_of(x[k].values[e], powers.most));
+          if (at.has(e)) x[k].values[e] = made.template of_class<Rule::smooths>(at.place(e), power_of(x[k].values[e], powers.most));
         at.put(x[k], gradient + begin);
       });
     }
@@ -115,12 +108,10 @@ template <class Loss, class Value, class Way> struct CrossEntropyPositions {
   }
 };
 
-/// Floats that a part tells of one position.
-template <class Loss> inline constexpr std::int64_t floats_of_position = Loss::smoothing > 0 ? 4 : 3;
-
 /// Positions of one part of the classes, as cross_entropy_terms of Eigen: (largest logit m, sum_j exp(x_j - m), logit of the target or 0), and with
 /// smoothing the sum of m - x_j by the weights of the classes. The powers stay in gradient. A part of logits that are all -infinity has no share.
-template <class Loss, class Value, class Way> struct CrossEntropyTerms {
+template <class Rule, class Value, class Way> struct CrossEntropyTerms {
+  using Given = Rule;
   static constexpr const char* name = "CrossEntropyTerms";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
@@ -130,14 +121,14 @@ template <class Loss, class Value, class Way> struct CrossEntropyTerms {
     const Places<Way> places(team, classes, classes % Pack<float>::count == 0);
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
       const std::int64_t begin = v * classes, target = targets[v] - first;
-      float* const told = terms + v * floats_of_position<Loss>;
+      float* const told = terms + v * floats_of_position<Rule>;
       Pack<float> x[Way::packs]{};
-      WeighedLogits<Loss> weighed;
+      WeighedLogits<Rule> weighed;
       const SumOfPowers powers = sum_of_powers(team, places, logits + begin, x, [&](float logit, int j) {
         weighed.add(class_weights, first + j, logit);
         if (j == target) told[2] = logit;
       });
-      if constexpr (Loss::smoothing > 0) {
+      if constexpr (Rule::smooths) {
         const double below = team.template folded<Added>(weighed.below(powers.most));
         if (team.thread() == 0) told[3] = static_cast<float>(below);
       }
@@ -163,30 +154,31 @@ struct SumOfTerms {
 };
 
 /// Positions from the terms of all parts, which lie (rows, parts, positions); `gradient` holds the powers of the own part.
-template <class Loss, class Value, class Way> struct CrossEntropyOfTerms {
+template <class Rule, class Value, class Way> struct CrossEntropyOfTerms {
+  using Given = Rule;
   static constexpr const char* name = "CrossEntropyOfTerms";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, LossDivisor divisor, std::int64_t vectors, std::int64_t positions, std::int64_t classes, int part, int parts,
-                                const std::int32_t* targets, const float* terms, Value* gradient, const float* class_weights,
+  HEDDLE_DEVICE void operator()(B& b, Rule rule, LossDivisor divisor, std::int64_t vectors, std::int64_t positions, std::int64_t classes, int part,
+                                int parts, const std::int32_t* targets, const float* terms, Value* gradient, const float* class_weights,
                                 const CudaNumbers* numbers, double* sums) const {
     const Team<Way::whole, B> team(b);
     const Places<Way> places(team, classes, classes % Pack<float>::count == 0);
     const double total = divisor.of(*numbers);
-    const std::int64_t first = part * classes, all_classes = parts * classes, stride = positions * floats_of_position<Loss>;
+    const std::int64_t first = part * classes, all_classes = parts * classes, stride = positions * floats_of_position<Rule>;
     double loss = 0;
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
       Value* const to = gradient == nullptr ? nullptr : gradient + v * classes;
       const std::int32_t target = targets[v];
-      const bool counts = graph_room::counts_target<Loss>(target), known = is_class(target, all_classes);
+      const bool counts = rule.counts(target), known = is_class(target, all_classes);
       if (!counts || !known) {
         if (to != nullptr) places.fill(to, counts ? not_a_number : 0.0F);
         if (counts && team.thread() == 0) loss += static_cast<double>(not_a_number);
         continue;
       }
-      const float* const told = terms + (v / positions * parts * positions + v % positions) * floats_of_position<Loss>;
+      const float* const told = terms + (v / positions * parts * positions + v % positions) * floats_of_position<Rule>;
       const SumOfTerms all = together(team, told, stride, parts, classes, target, class_weights);
-      const SharesOfTarget of(Loss::smoothing, all_classes, weight_of_class(class_weights, target), all.weights);
+      const SharesOfTarget of(rule.smoothing(), all_classes, weight_of_class(class_weights, target), all.weights);
       if (team.thread() == 0) loss += of.of_sum * std::log(all.sum) + of.of_target * all.below + of.of_logit * all.below_all;
       if (to == nullptr) continue;
       const double share = std::exp(static_cast<double>(told[part * stride]) - all.most);
@@ -194,7 +186,7 @@ template <class Loss, class Value, class Way> struct CrossEntropyOfTerms {
       places.each([&](int, const FourPlaces& at) {
         Pack<float> powers = at.of(to);
         for (int e = 0; e < Pack<float>::count; ++e)
-          if (at.has(e)) powers.values[e] = made.template of_class<(Loss::smoothing > 0)>(first + at.place(e), powers.values[e]);
+          if (at.has(e)) powers.values[e] = made.template of_class<Rule::smooths>(first + at.place(e), powers.values[e]);
         at.put(powers, to);
       });
     }
@@ -212,11 +204,11 @@ template <class Loss, class Value, class Way> struct CrossEntropyOfTerms {
     SumOfTerms all{static_cast<double>(team.template folded<Larger>(most)), 0, 0};
     for (int p = team.thread(); p < parts; p += team.threads()) {
       all.sum += static_cast<double>(told[p * stride + 1]) * std::exp(static_cast<double>(told[p * stride]) - all.most);
-      if constexpr (Loss::smoothing > 0) all.below_all += static_cast<double>(told[p * stride + 3]);
+      if constexpr (Rule::smooths) all.below_all += static_cast<double>(told[p * stride + 3]);
     }
     all.sum = team.template folded<Added>(all.sum);
     all.below = all.most - static_cast<double>(told[target / classes * stride + 2]);
-    if constexpr (Loss::smoothing > 0) {
+    if constexpr (Rule::smooths) {
       for (std::int64_t j = team.thread(); j < parts * classes; j += team.threads()) {
         const double weight = weight_of_class(class_weights, j);
         all.weights += weight;
@@ -235,6 +227,8 @@ template <class Loss, class Value, class Way> struct CrossEntropyOfTerms {
 /// Errors  R36; rows may be 0
 /// Tested  compute/cuda/cross_entropy_test
 template <class Loss> struct CudaCrossEntropy {
+  using Rule = decltype(RuleOfLoss<Loss>::rule());
+  static constexpr Diagnosis refused = RefusedHere<CrossEntropyPositions<Rule, float, TeamWay<true, 8>>>::found;
   static constexpr Bytes scratch() { return loss_scratch; }
 
   template <class Value = float> static void sum(const LossCallIn<CudaMemory>& call) {
@@ -253,10 +247,10 @@ template <class Loss> struct CudaCrossEntropy {
     std::int64_t blocks = 0;
     with_team(where.length, [&](auto way) {
       const Extents extents = extents_of_teams(way, where.vectors(), most_loss_blocks);
-      launch<CrossEntropyPositions<Loss, Value, decltype(way)>>(call.space.queue->stream, extents, where, divisor(call, place, asked.number),
-                                                                asked.weight, where.packed(), where.vectors(), values_at<Value>(call.output),
-                                                                static_cast<const std::int32_t*>(call.targets), values_at<Value>(call.gradient),
-                                                                weights_of(call), call.space.queue->numbers, asked.sums);
+      launch<CrossEntropyPositions<Rule, Value, decltype(way)>>(
+          call.space.queue->stream, extents, RuleOfLoss<Loss>::rule(), where, divisor(call, place, asked.number), asked.weight, where.packed(),
+          where.vectors(), values_at<Value>(call.output), static_cast<const std::int32_t*>(call.targets), values_at<Value>(call.gradient),
+          weights_of(call), call.space.queue->numbers, asked.sums);
       blocks = extents.blocks;
     });
     return blocks;
@@ -264,7 +258,7 @@ template <class Loss> struct CudaCrossEntropy {
   template <class Value = float> static void terms(const LossCallIn<CudaMemory>& call) {
     const std::int64_t classes = call.features / call.positions, vectors = call.rows * call.positions;
     with_team(classes, [&](auto way) {
-      launch<CrossEntropyTerms<Loss, Value, decltype(way)>>(
+      launch<CrossEntropyTerms<Rule, Value, decltype(way)>>(
           call.space.queue->stream, extents_of_teams(way, vectors), vectors, classes, call.part * classes, values_at<Value>(call.output),
           static_cast<const std::int32_t*>(call.targets), values_at<Value>(call.gradient), weights_of(call), call.terms);
     });
@@ -277,10 +271,10 @@ template <class Loss> struct CudaCrossEntropy {
     std::int64_t blocks = 0;
     with_team(classes, [&](auto way) {
       const Extents extents = extents_of_teams(way, vectors, most_loss_blocks);
-      launch<CrossEntropyOfTerms<Loss, Value, decltype(way)>>(
-          call.space.queue->stream, extents, divisor(call, whole_output(call, call.positions), 0), vectors, call.positions, classes, call.part,
-          call.parts, static_cast<const std::int32_t*>(call.targets), static_cast<const float*>(call.terms), values_at<Value>(call.gradient),
-          weights_of(call), call.space.queue->numbers, static_cast<double*>(call.workspace));
+      launch<CrossEntropyOfTerms<Rule, Value, decltype(way)>>(
+          call.space.queue->stream, extents, RuleOfLoss<Loss>::rule(), divisor(call, whole_output(call, call.positions), 0), vectors, call.positions,
+          classes, call.part, call.parts, static_cast<const std::int32_t*>(call.targets), static_cast<const float*>(call.terms),
+          values_at<Value>(call.gradient), weights_of(call), call.space.queue->numbers, static_cast<double*>(call.workspace));
       blocks = extents.blocks;
     });
     return blocks;

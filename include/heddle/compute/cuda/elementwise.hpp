@@ -9,30 +9,34 @@
 #include <limits>
 
 #include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/compute/cuda/functions_on_card.hpp"
 
 namespace heddle::compute_room {
 
-/// to = L::forward(from) of n elements; both may be one array.
-template <ElementwiseLayer L, class Value> struct MapElements {
+/// to = forward(from) of n elements; both may be one array.
+template <class F, class Value> struct MapElements {
+  using Given = F;
   static constexpr const char* name = "MapElements";
   static constexpr bool cooperative = false;
   static constexpr int each = Pack<Value>::count;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const Value* from, Value* to) const {
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, F functions, std::int64_t n, const Value* from, Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
     NumbersOfThread<each> x;
     x.load(from + i, n - i);
-    for (float& value : x.values) value = L::forward(value);
+    for (float& value : x.values) value = functions.forward(value);
     x.store(to + i, n - i);
   }
 };
-/// to = L::backward(saved, from) of n elements; any of them may be one array. A backward that reads what is not saved is given NaN.
-template <ElementwiseLayer L, class Value> struct PullBackElements {
+/// to = backward(saved, from) of n elements; any of them may be one array. A backward that reads what is not saved is given NaN.
+template <class F, class Value> struct PullBackElements {
+  using Given = F;
   static constexpr const char* name = "PullBackElements";
   static constexpr bool cooperative = false;
   static constexpr int each = Pack<Value>::count;
   static constexpr float nothing = std::numeric_limits<float>::quiet_NaN();  // made on the host: nvcc calls no such function on a card
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const Value* saved, const Value* from, Value* to) const {
+  template <BlockOfThreads B>
+  HEDDLE_DEVICE void operator()(B& b, F functions, std::int64_t n, const Value* saved, const Value* from, Value* to) const {
     const std::int64_t i = first_of_thread<each>(b);
     if (i >= n) return;
     NumbersOfThread<each> s;
@@ -42,7 +46,7 @@ template <ElementwiseLayer L, class Value> struct PullBackElements {
     else
       s.fill(nothing);
     gradient.load(from + i, n - i);
-    for (int k = 0; k < each; ++k) gradient.values[k] = L::backward(s.values[k], gradient.values[k]);
+    for (int k = 0; k < each; ++k) gradient.values[k] = functions.backward(s.values[k], gradient.values[k]);
     gradient.store(to + i, n - i);
   }
 };
@@ -53,19 +57,22 @@ template <ElementwiseLayer L, class Value> struct PullBackElements {
 /// Law     an element's bits depend on its operands alone, never on its position or address
 /// Tested  compute/cuda/elementwise_test
 template <ElementwiseLayer L> struct ElementwiseOnCard {
+  using F = decltype(FunctionsOnCard<L>::functions());
+  static constexpr Diagnosis refused = RefusedHere<MapElements<F, float>>::found;
   template <class Value = float> static void forward(const ForwardCallIn<CudaMemory>& call) {
-    using K = MapElements<L, Value>;
+    using K = MapElements<F, Value>;
     const std::int64_t n = call.rows * call.leaf->in.elements();
-    launch<K>(call.space.queue->stream, extents_of(n, K::each), n, values_at<Value>(call.input), values_at<Value>(call.output));
+    launch<K>(call.space.queue->stream, extents_of(n, K::each), FunctionsOnCard<L>::functions(), n, values_at<Value>(call.input),
+              values_at<Value>(call.output));
   }
   template <class Value = float> static void backward(const BackwardCallIn<CudaMemory>& call) {
-    using K = PullBackElements<L, Value>;
+    using K = PullBackElements<F, Value>;
     if (call.input_gradient == nullptr) return;
     const Saves saves = call.leaf->saves;
     const float* const saved = saves == Saves::output ? call.output : saves == Saves::nothing ? nullptr : call.input;
     const std::int64_t n = call.rows * call.leaf->in.elements();
-    launch<K>(call.space.queue->stream, extents_of(n, K::each), n, values_at<Value>(saved), values_at<Value>(call.output_gradient),
-              values_at<Value>(call.input_gradient));
+    launch<K>(call.space.queue->stream, extents_of(n, K::each), FunctionsOnCard<L>::functions(), n, values_at<Value>(saved),
+              values_at<Value>(call.output_gradient), values_at<Value>(call.input_gradient));
   }
 };
 

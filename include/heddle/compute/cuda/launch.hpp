@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Room: compute. One launch for every compiler: cudaLaunchKernel. What differs is the address: a __global__ function of nvcc, else a HostKernel.
+// Room: compute. One launch for every compiler: cudaLaunchKernel. What differs is the address: a __global__ function of nvcc, one that the unit of
+// kernels has, which nvcc compiled (HEDDLE_CUDA_KERNELS), else a HostKernel.
 // Sees: compute/cuda/block, seams/error, cuda_runtime_api.  Does not see: tensors, layers.
 // In: a stream, a kernel, its arguments.  Out: launch, extents_of, check_cuda.
 #pragma once
@@ -18,19 +19,48 @@
 
 namespace heddle::compute_room {
 
+/// Whether a launch failed because the program has no kernel that the card can run.
+[[nodiscard]] constexpr bool lacks_kernel(cudaError_t e) {
+  return e == cudaErrorNoKernelImageForDevice || e == cudaErrorInvalidDeviceFunction || e == cudaErrorUnsupportedPtxVersion;
+}
+/// R41: the kernels of the program are those of other cards, or of none. A card of compute capability 8.0 runs none of sm_90.
+[[noreturn]] HEDDLE_COLD inline void refuse_kernel(cudaError_t e, const char* kernel) {
+  int card = 0, major = 0, minor = 0;
+  std::string named = "native";
+  if (cudaGetDevice(&card) == cudaSuccess && cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, card) == cudaSuccess &&
+      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, card) == cudaSuccess)
+    named = std::to_string(10 * major + minor);
+#if defined(__CUDACC__)
+  const std::string fix = "give nvcc -arch=" + (named == "native" ? named : "sm_" + named);
+#elif defined(HEDDLE_CUDA_KERNELS)
+  const std::string fix = "configure with -DHEDDLE_CUDA_ARCHITECTURES=" + named + ", and build heddle::cuda_kernels again";
+#else
+  const std::string fix = "link heddle::cuda_kernels, since the compiler of this file compiles no kernel for a card, or compile the file with nvcc";
+#endif
+  throw Error(Code{'R', 41}, std::string{"the kernel "} + kernel + " is not compiled for this card" +
+                                 (named == "native" ? "" : ", which is sm_" + named) + ": " + cudaGetErrorName(e) + ". Fix: " + fix + ".");
+}
+
 /// R36: a call of the runtime has failed. `what` names it.
-/// R14 where memory is lacking.
+/// R14 where memory is lacking, R41 where a kernel is.
 [[noreturn]] HEDDLE_COLD inline void refuse_cuda(cudaError_t e, const char* what) {
   if (e == cudaErrorMemoryAllocation)
     throw Error(Code{'R', 14}, std::string{what} + " failed with " + cudaGetErrorName(e) + ": " + cudaGetErrorString(e) +
                                    ". The card, or the host for what is pinned, has no memory left. Fix: free memory, take smaller micro-batches or "
                                    "fewer devices on this card.");
+  if (lacks_kernel(e)) refuse_kernel(e, what);
   throw Error(Code{'R', 36}, std::string{what} + " failed with " + cudaGetErrorName(e) + ": " + cudaGetErrorString(e) +
                                  ". Fix: look at the first such sentence of any rank; ./heddle doctor says which cards there are.");
 }
 inline void check_cuda(cudaError_t e, const char* what) {
   if (e != cudaSuccess) refuse_cuda(e, what);
 }
+
+/// An argument as a launch has it: const of what a pointer points at is left out, so a kernel is compiled once for both.
+template <class A> struct AsLaunched { using type = A; };
+template <class T> struct AsLaunched<const T*> { using type = T*; };
+/// A kernel with what it is launched with: KernelOf<FinishLoss, std::int64_t, double, double*, float*>.
+template <class K, class... A> struct KernelOf {};
 
 #if defined(__CUDACC__)
 
@@ -80,6 +110,19 @@ template <class K, class... A> [[nodiscard]] const void* entry_of() { return &Ho
 
 #endif
 
+#if defined(HEDDLE_CUDA_KERNELS) && !defined(__CUDACC__)
+// Both are defined in compute/cuda/built_in_kernels.
+/// The address that the unit of kernels has; L28 of a kernel that it does not have.
+template <class Kernel> struct InTheUnit;
+/// L28 of a kernel that the unit does not have.
+template <class K> struct RefusedHere;
+template <class K, class... A> [[nodiscard]] const void* launched_entry() { return InTheUnit<KernelOf<K, A...>>::entry(); }
+#else
+/// Every kernel can be launched from this file.
+template <class K> struct RefusedHere { static constexpr Diagnosis found{}; };
+template <class K, class... A> [[nodiscard]] const void* launched_entry() { return entry_of<K, A...>(); }
+#endif
+
 /// How much of a card a launch takes: 96 rows of a block each with 256 threads are {96, 256}, with 32 floats of shared memory {96, 256, 128}.
 struct Extents {
   std::int64_t blocks;
@@ -101,8 +144,8 @@ struct Extents {
 template <class K, class... A> void launch(cudaStream_t stream, Extents e, A... arguments) {
   if (e.blocks == 0) return;
   void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
-  check_cuda(cudaLaunchKernel(entry_of<K, A...>(), dim3(static_cast<unsigned>(e.blocks)), dim3(static_cast<unsigned>(e.threads)), pointers,
-                              e.shared_bytes, stream),
+  check_cuda(cudaLaunchKernel(launched_entry<K, typename AsLaunched<A>::type...>(), dim3(static_cast<unsigned>(e.blocks)),
+                              dim3(static_cast<unsigned>(e.threads)), pointers, e.shared_bytes, stream),
              K::name);
 }
 

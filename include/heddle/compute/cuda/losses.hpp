@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "heddle/compute/cuda/cross_entropy.hpp"
+#include "heddle/compute/cuda/functions_on_card.hpp"
 #include "heddle/compute/cuda/loss_sums.hpp"
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/losses/elementwise_losses.hpp"
@@ -26,19 +27,20 @@ struct SquaredError {
 
 /// n elements of a loss, each by itself, by the functions of its description, which are of host and device. Where nothing lies between them a thread
 /// reads four at once; else each is looked up. The gradient may lie where the output does.
-template <class Functions, class Value> struct ElementwiseLossElements {
+template <class F, class Value> struct ElementwiseLossElements {
+  using Given = F;
   static constexpr const char* name = "ElementwiseLossElements";
   static constexpr bool cooperative = true;
   template <BlockOfThreads B>
-  HEDDLE_DEVICE void operator()(B& b, LossPlaces where, Divisor length, LossDivisor divisor, float factor, bool dense, std::int64_t n,
+  HEDDLE_DEVICE void operator()(B& b, F functions, LossPlaces where, Divisor length, LossDivisor divisor, float factor, bool dense, std::int64_t n,
                                 const Value* output, const float* targets, Value* gradient, const CudaNumbers* numbers, double* sums) const {
     constexpr int pack = Pack<float>::count;
     const Team<true, B> team(b);
     const auto scale = static_cast<float>(1 / divisor.of(*numbers));
     double sum = 0;
     const auto slope = [&](float x, float target) {
-      sum += Functions::loss(x, target);
-      return Functions::slope(x, target) * scale * factor;
+      sum += functions.loss(x, target);
+      return functions.slope(x, target) * scale * factor;
     };
     const int width = dense ? pack : 1;
     const std::int64_t step = std::int64_t{b.blocks()} * b.threads() * width;
@@ -64,12 +66,15 @@ template <class Functions, class Value> struct ElementwiseLossElements {
   }
 };
 
-/// A loss of each element by itself, `Functions` of the description or in its place: 8 rows of 10 elements are 80 elements of one block.
+/// A loss of each element by itself, with the functions of its description or of what stands in its place: 8 rows of 10 elements are 80 elements of
+/// one block.
 ///
 /// Law     deterministic, and the same bits whether the gradient is asked for, and where it lies
 /// Errors  R36; rows may be 0
 /// Tested  compute/cuda/losses_test
-template <class Functions> struct CudaElementwiseLoss {
+template <class Loss> struct CudaElementwiseLoss {
+  using F = decltype(LossOnCard<Loss>::functions());
+  static constexpr Diagnosis refused = RefusedHere<ElementwiseLossElements<F, float>>::found;
   static constexpr Bytes scratch() { return loss_scratch; }
 
   template <class Value = float> static void sum(const LossCallIn<CudaMemory>& call) {
@@ -87,10 +92,10 @@ template <class Functions> struct CudaElementwiseLoss {
     Extents extents = extents_of(n, where.dense() ? Pack<float>::count : 1, team_block_threads);
     extents.blocks = std::min(extents.blocks, most_loss_blocks);
     extents.shared_bytes = fold_bytes;
-    launch<ElementwiseLossElements<Functions, Value>>(call.space.queue->stream, extents, where, Divisor{where.length},
-                                                      divisor(call, place, asked.number), asked.weight, where.dense(), n,
-                                                      values_at<Value>(call.output), static_cast<const float*>(call.targets),
-                                                      values_at<Value>(call.gradient), call.space.queue->numbers, asked.sums);
+    launch<ElementwiseLossElements<F, Value>>(call.space.queue->stream, extents, LossOnCard<Loss>::functions(), where, Divisor{where.length},
+                                              divisor(call, place, asked.number), asked.weight, where.dense(), n, values_at<Value>(call.output),
+                                              static_cast<const float*>(call.targets), values_at<Value>(call.gradient), call.space.queue->numbers,
+                                              asked.sums);
     return extents.blocks;
   }
 };

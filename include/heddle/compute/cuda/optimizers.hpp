@@ -15,6 +15,8 @@ namespace heddle::compute_room {
 /// O::update of n elements, 16 bytes a thread; what an optimizer has no state for is null. The constants are read on the card: a step that was
 /// captured once is replayed with those of the step in hand. Nothing changes where the numbers of the step say so; they may be null.
 template <OptimizerDescription O> struct UpdateElements {
+  using Given = UpdateElements;
+  using Functions = O;
   static constexpr const char* name = "UpdateElements";
   static constexpr bool cooperative = false;
   static constexpr int each = Pack<float>::count;

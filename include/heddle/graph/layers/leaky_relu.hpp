@@ -14,6 +14,13 @@
 
 namespace heddle::graph_room {
 
+/// What LeakyReLU does, its factor as a number: with 0.2 it takes -5 to -1.
+struct Leak {
+  float factor;
+  [[nodiscard]] HEDDLE_HOST_DEVICE float forward(float x) const { return x > 0 ? x : factor * x; }
+  [[nodiscard]] HEDDLE_HOST_DEVICE float backward(float y, float gradient) const { return y > 0 ? gradient : factor * gradient; }
+};
+
 /// x where x is above 0, else x times Numerator / Denominator, as torch.nn.LeakyReLU, whose 0.01 is LeakyReLU<>. LeakyReLU<1, 5> has 0.2: two whole
 /// numbers, since not every compiler takes 0.2 among template arguments. The derivative at 0 is that of what is negative. The sign of an output is
 /// that of its input, so the output is what is saved.
@@ -39,8 +46,8 @@ template <auto Numerator = 1, auto Denominator = 100> struct LeakyReLU {
     }
     return leaf;
   }
-  HEDDLE_HOST_DEVICE static float forward(float x) { return x > 0 ? x : factor * x; }
-  HEDDLE_HOST_DEVICE static float backward(float y, float gradient) { return y > 0 ? gradient : factor * gradient; }
+  HEDDLE_HOST_DEVICE static float forward(float x) { return Leak{factor}.forward(x); }
+  HEDDLE_HOST_DEVICE static float backward(float y, float gradient) { return Leak{factor}.backward(y, gradient); }
 };
 
 }  // namespace heddle::graph_room

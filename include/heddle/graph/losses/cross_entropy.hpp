@@ -86,6 +86,12 @@ template <class... Options> struct CrossEntropyWith : CrossEntropy {
     else
       return 0;
   }
+  template <class Option> static constexpr std::int32_t ignored_by() {
+    if constexpr (requires { Option::target; })
+      return Option::target;
+    else
+      return 0;
+  }
   template <class Option> static constexpr bool is_sound() {
     if constexpr (requires { Option::smooths; })
       return Option::sound;
@@ -99,6 +105,7 @@ template <class... Options> struct CrossEntropyWith : CrossEntropy {
   template <class Option> static constexpr bool is_smoothing = requires { Option::smooths; };
   static constexpr bool weighs_classes = (false || ... || is_weights<Options>);
   static constexpr bool leaves_out = (false || ... || is_ignored<Options>);
+  static constexpr std::int32_t ignored_target = (0 | ... | ignored_by<Options>());  ///< of one that leaves targets out
   static constexpr double smoothing = (0.0 + ... + share_of<Options>());
 
   static constexpr std::string_view name() { return "CrossEntropyWith"; }

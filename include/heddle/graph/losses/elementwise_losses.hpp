@@ -51,6 +51,20 @@ struct MeanAbsoluteError : MeanOverElements<MeanAbsoluteError> {
   HEDDLE_HOST_DEVICE static float slope(float x, float target) { return x > target ? 1.0F : x < target ? -1.0F : x - target; }
 };
 
+/// What Huber does, its distance as a number: with 1 the loss of 3 and target 1 is 1.5, its slope 1.
+struct HuberOf {
+  double distance;
+  [[nodiscard]] HEDDLE_HOST_DEVICE double loss(float x, float target) const {
+    const double off = std::fabs(static_cast<double>(x) - static_cast<double>(target));
+    return off > distance ? distance * (off - distance / 2) : off * off / 2;
+  }
+  [[nodiscard]] HEDDLE_HOST_DEVICE float slope(float x, float target) const {
+    const auto most = static_cast<float>(distance);
+    const float off = x - target;
+    return off > most ? most : off < -most ? -most : off;
+  }
+};
+
 /// d^2 / 2 where |d| = |x - target| is at most Numerator / Denominator, the distance beyond which it grows as |d|; mean over rows and elements, as
 /// torch.nn.HuberLoss. Huber<> has the distance 1, Huber<1, 2> a half.
 ///
@@ -67,15 +81,8 @@ template <std::int64_t Numerator = 1, std::int64_t Denominator = 1> struct Huber
                                              << ", which is not above 0. Fix: write Huber<1, 2> for a half, or Huber<> for 1.";
     return MeanOverElements<Huber>::accepts(output);
   }
-  HEDDLE_HOST_DEVICE static double loss(float x, float target) {
-    const double off = std::fabs(static_cast<double>(x) - static_cast<double>(target));
-    return off > distance ? distance * (off - distance / 2) : off * off / 2;
-  }
-  HEDDLE_HOST_DEVICE static float slope(float x, float target) {
-    constexpr auto most = static_cast<float>(distance);
-    const float off = x - target;
-    return off > most ? most : off < -most ? -most : off;
-  }
+  HEDDLE_HOST_DEVICE static double loss(float x, float target) { return HuberOf{distance}.loss(x, target); }
+  HEDDLE_HOST_DEVICE static float slope(float x, float target) { return HuberOf{distance}.slope(x, target); }
 };
 
 /// log(1 + exp(x)) - x target of logits and targets from 0 to 1, mean over rows and elements, as torch.nn.BCEWithLogitsLoss: each element answers a
