@@ -116,14 +116,14 @@ class Card {
   /// What it takes beside arenas, and beside a library: the workspace of products, the numbers of a step and sums of squares. What is pinned lies on
   /// the host.
   static constexpr Bytes memory = 32_MiB + 4_KiB;
-  explicit Card(int number = 0, const CudaProductOptions& how = {}, MakeCudaLibrary library = nullptr) : number_(number) {
+  explicit Card(int number = 0, const CudaProductOptions& how = {}, MakeCudaLibrary make_library = nullptr) : number_(number) {
     if (const int cards = visible_cards(); number < 0 || number >= cards)
       throw Error(Code{'R', 37}, written({"card ", number, " was asked for, but this process sees ", cards, (cards == 1 ? " card" : " cards"),
                                           ", counted from 0. Fix: name one of them, or look at CUDA_VISIBLE_DEVICES."}));
     const CurrentCard here{number};
     stream_ = make_stream();
     products_ = std::make_unique<CudaProducts>(stream_.get(), how);
-    if (library != nullptr) library_ = library({stream_.get(), how.tf32, how.usual_rows});
+    if (make_library != nullptr) library_ = make_library({stream_.get(), how.tf32, how.usual_rows});
   }
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
