@@ -62,20 +62,26 @@ function(heddle_add_program name source)
   target_link_libraries(${name} PRIVATE heddle::eigen heddle::gzip heddle_development)
 endfunction()
 
-# What heddle/backend/cpu_threads.hpp holds is read once for all programs that include it. Nothing else is precompiled, so that an include which such a
-# program lacks is found as ever.
+# What heddle/backend/cpu_threads.hpp holds is read once for all programs that include it, and with the tests compiled once where it depends on no plan.
+# Nothing else is precompiled, so that an include which such a program lacks is found as ever.
 function(heddle_reads_cpu_threads name)
   if(NOT TARGET heddle_cpu_threads)
     set(source "${PROJECT_BINARY_DIR}/precompiled/cpu_threads.cpp")
-    file(CONFIGURE OUTPUT "${source}" CONTENT "// What is precompiled belongs to a target that has a file.\n")
+    set(headers <heddle/backend/cpu_threads.hpp>)
+    if(HEDDLE_BUILD_TESTS)  # plans of such a program are noted
+      set(source "${PROJECT_SOURCE_DIR}/tests/shared_ranks.cpp")
+      list(APPEND headers "${PROJECT_SOURCE_DIR}/tests/plan/noticed.hpp" "${PROJECT_SOURCE_DIR}/tests/shared_ranks.hpp")
+    else()
+      file(CONFIGURE OUTPUT "${source}" CONTENT "// What is precompiled belongs to a target that has a file.\n")
+    endif()
     add_library(heddle_cpu_threads OBJECT "${source}")
     target_link_libraries(heddle_cpu_threads PRIVATE heddle::eigen heddle::gzip heddle_development)
-    target_precompile_headers(heddle_cpu_threads PRIVATE <heddle/backend/cpu_threads.hpp>)
-    if(HEDDLE_BUILD_TESTS)  # plans of such a program are noted
-      target_precompile_headers(heddle_cpu_threads PRIVATE "${PROJECT_SOURCE_DIR}/tests/plan/noticed.hpp")
-    endif()
+    target_precompile_headers(heddle_cpu_threads PRIVATE ${headers})
   endif()
   target_precompile_headers(${name} REUSE_FROM heddle_cpu_threads)
+  if(HEDDLE_BUILD_TESTS)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:heddle_cpu_threads>)
+  endif()
 endfunction()
 
 # How tests start processes, or why they cannot. Open MPI refuses root and more ranks than cores unless it is told; its own leaks and locks are not ours.

@@ -6,12 +6,7 @@
 #include "plan/at_run_time.hpp"
 #include "plan/lowered_again.hpp"
 
-template class heddle::run_room::LocalRanks<heddle::CpuThreads::Session>;
-template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, std::int32_t>;
-template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, float>;
-template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, std::int32_t, std::int32_t>;
-template class heddle::run_room::NamedTensors<heddle::CpuThreads::Session>;
-template class heddle::run_room::Executor<heddle::CpuThreads::Session::Endpoint>;
+HEDDLE_SHARED_RANKS();
 
 equivalence::PlanAsData::PlanAsData(const LoweringRequest& request, const BatchRequest& rows) : lowered_(request), rows_(rows) {
   REQUIRE(check(lowered_).sentence().view() == "");

@@ -8,9 +8,4 @@
 #include "heddle/heddle.hpp"
 #include "rooms.hpp"
 
-extern template class heddle::run_room::LocalRanks<heddle::CpuThreads::Session>;
-extern template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, std::int32_t>;
-extern template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, float>;
-extern template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, std::int32_t, std::int32_t>;
-extern template class heddle::run_room::NamedTensors<heddle::CpuThreads::Session>;
-extern template class heddle::run_room::Executor<heddle::CpuThreads::Session::Endpoint>;
+#include "shared_ranks.hpp"

@@ -142,7 +142,8 @@ def precompile(compiler, includes, folder):
 
 
 TO_AN_OBJECT = ["-c", "-x", "cu", "-Xcompiler", "-fsyntax-only"]  # the host's compiler, which comes last, only reads: no object is left
-TOGETHER = 40  # twins in one file
+TOGETHER = 40  # broken twins in one file: the more, the more share an error that is said of one of them
+REPAIRED_TOGETHER = 240  # repaired ones, which share what they instantiate
 BY_ITSELF = re.compile(r"^#define", re.M)  # what cannot stand beside others
 OUTSIDE = re.compile(r"^(namespace heddle|template <>|template <[^>]*> struct heddle::)", re.M)  # what cannot stand inside a namespace: cases with it share a file if their names differ
 
@@ -174,12 +175,12 @@ def compile_together(cases, door, compiler, includes, folder):
     return [case for part in (cases[:half], cases[half:]) if part and half for case in compile_together(part, door, compiler, includes, folder)]
 
 
-def groups(cases, door):
+def groups(cases, door, most=TOGETHER):
     """So many as share a file; those that read more than the door are apart, since one may lack what another reads, and so are those outside a namespace."""
     held = set(DOORS.get(door, ()))
     for more, outside in ((False, False), (True, False), (False, True), (True, True)):
         kind = [case for case in cases if (not headers_of_broken(text := case.read_text()) <= held, bool(OUTSIDE.search(text))) == (more, outside)]
-        yield from (kind[first:first + TOGETHER] for first in range(0, len(kind), TOGETHER))
+        yield from (kind[first:first + most] for first in range(0, len(kind), most))
 
 
 def apart(number, text, inside):
@@ -192,7 +193,8 @@ def compile_repaired(compiler, includes, folder):
     by_door = {door: [case for case in cases if not BY_ITSELF.search(case.read_text())] for door, cases in cases_of(compiler).items()}
     if family(compiler) == "nvcc":  # it reads no door
         by_door = {"every": [case for cases in by_door.values() for case in cases]}
-    good = [case for door, cases in by_door.items() for group in groups(cases, door) for case in compile_together(group, door, compiler, includes, folder)]
+    good = [case for door, cases in by_door.items() for group in groups(cases, door, REPAIRED_TOGETHER)
+            for case in compile_together(group, door, compiler, includes, folder)]
     compiled_together(folder, compiler).write_text("".join(f"{mark_of(case)}\n" for case in good))
     return f"{len(good)} of {sum(map(len, by_door.values()))} repaired twins compiled together\n"
 
