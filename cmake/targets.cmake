@@ -160,14 +160,15 @@ if(TARGET heddle_cuda AND CUDAToolkit_NVCC_EXECUTABLE)
   endif()
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/generated")
   add_custom_command(OUTPUT "${heddle_kernels_object}"
-    COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O2 --expt-relaxed-constexpr ${heddle_gencode} ${heddle_host_compiler} -Xcompiler=-fPIC "-I${include_folder}"
+    COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O2 --expt-relaxed-constexpr ${heddle_gencode} ${heddle_host_compiler} -Xcompiler=-fPIC "-I${include_folder}" "-I${PROJECT_BINARY_DIR}/generated"
       -MMD -MF "${heddle_kernels_object}.d" -MT "${heddle_kernels_object}" -c "${PROJECT_SOURCE_DIR}/src/cuda_kernels.cu" -o "${heddle_kernels_object}"
-    DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda_kernels.cu" DEPFILE "${heddle_kernels_object}.d"
+    DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda_kernels.cu" "${headers_hash}" DEPFILE "${heddle_kernels_object}.d"
     COMMENT "Compiling the kernels of Heddle for ${HEDDLE_CUDA_ARCHITECTURES}" VERBATIM)
-  add_library(heddle_cuda_kernels STATIC EXCLUDE_FROM_ALL "${heddle_kernels_object}")
+  add_library(heddle_cuda_kernels STATIC EXCLUDE_FROM_ALL "${heddle_kernels_object}" "${headers_hash}")
   add_library(heddle::cuda_kernels ALIAS heddle_cuda_kernels)
   set_target_properties(heddle_cuda_kernels PROPERTIES EXPORT_NAME cuda_kernels LINKER_LANGUAGE CXX)
   target_compile_definitions(heddle_cuda_kernels INTERFACE HEDDLE_CUDA_KERNELS)
+  target_include_directories(heddle_cuda_kernels INTERFACE "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>")
   target_link_libraries(heddle_cuda_kernels INTERFACE heddle_cuda)
 endif()
 if(HEDDLE_BUILD_CUDA_KERNELS)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Of heddle::cuda_kernels: every kernel of Heddle's own, compiled by nvcc for the cards that CMake names. Programs whose plans stand in files of g++
 // or clang have theirs from here.
+#define HEDDLE_CUDA_KERNELS_UNIT
 #include "heddle/compute/cuda/built_in_kernels.hpp"
 
 namespace heddle::compute_room {

@@ -17,7 +17,7 @@
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/seams/error.hpp"
-#if defined(HEDDLE_COMPILED) && __has_include("headers_hash.hpp")
+#if (defined(HEDDLE_COMPILED) || defined(HEDDLE_CUDA_KERNELS)) && __has_include("headers_hash.hpp")
 #include "headers_hash.hpp"  // of CMake: beside this file where Heddle is installed
 #endif
 

@@ -42,6 +42,14 @@
 #include "heddle/graph/optimizers/adam.hpp"
 #include "heddle/graph/optimizers/sgd.hpp"
 
+#if defined(HEDDLE_CUDA_KERNELS) || defined(HEDDLE_CUDA_KERNELS_UNIT)
+#if __has_include("heddle/run/headers_hash.hpp")
+#include "heddle/run/headers_hash.hpp"  // of CMake: installed
+#elif __has_include("headers_hash.hpp")
+#include "headers_hash.hpp"  // the same of a tree that is built
+#endif
+#endif
+
 namespace heddle::compute_room {
 
 #if defined(__CUDACC__)
@@ -156,10 +164,15 @@ template <class K, class... A> struct HashedKernel<KernelOf<K, A...>> {
     return hash;
   }
 };
-/// The same of all of them and of the version: other headers have another one.
+/// The same of all of them, of the version and, where CMake has hashed them, of all headers: kernels of one template have one name, and a kernel may
+/// change what its arguments mean.
 template <class... Kernel> [[nodiscard]] constexpr std::uint64_t hash_of_kernels(KernelList<Kernel...> /*all*/) {
   constexpr std::uint64_t each[] = {HashedKernel<Kernel>::hash()...};
+#if defined(HEDDLE_HEADERS_HASH)
+  std::uint64_t hash = HEDDLE_HEADERS_HASH;
+#else
   std::uint64_t hash = HEDDLE_VERSION;
+#endif
   for (const std::uint64_t one : each) hash = (hash ^ one) * 0x100000001B3ULL;
   return hash;
 }

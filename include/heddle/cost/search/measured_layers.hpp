@@ -27,7 +27,9 @@ namespace heddle::cost_room {
   return seconds;
 }
 
-/// Factors by layer. A layer that was measured to take 6 ms, for which the machine says 2 ms, has a factor of 3 in every plan, however it is split.
+/// Factors by layer: how the time of a model is spread over its layers is measured, how long all of them take together is what the Machine says, since
+/// measured may have been another machine, or other values. Of layers that were measured to take 6 and 2 ms, for which the Machine says 2 ms each, the
+/// first has a factor of 1.5 in every plan, however it is split, and the second one of 0.5.
 ///
 /// Tested  cost/search/measured_layers_test
 struct MeasuredLayers {
@@ -43,15 +45,18 @@ struct MeasuredLayers {
     if (fault = plan.fault(); !fault.ok()) return;
     factors = said_by_layer(machine, plan.training());
     const std::vector<Seconds> measured = by_layer(*model.graph, model.times);
-    for (int n = 0; n < model.graph->node_count && fault.ok(); ++n) take(*model.graph, n, measured[static_cast<std::size_t>(n)]);
+    double said = 0, took = 0;
+    for (const double seconds : factors) said += seconds;
+    for (const Seconds& seconds : measured) took += seconds.value;
+    for (int n = 0; n < model.graph->node_count && fault.ok(); ++n) take(*model.graph, n, measured[static_cast<std::size_t>(n)], said / took);
   }
   [[nodiscard]] LayerFactors view() const { return {factors.data(), static_cast<int>(factors.size())}; }
 
  private:
-  void take(const Graph& graph, int n, Seconds measured) {
+  void take(const Graph& graph, int n, Seconds measured, double machine_a_measured) {
     double& factor = factors[static_cast<std::size_t>(n)];
     if (factor > 0)
-      factor = measured.value / factor;
+      factor = measured.value * machine_a_measured / factor;
     else if (measured.value > 0)
       fault = Diagnosis{Code{'M', 22}, "a profile has seconds of "}
               << graph.describe(n).view() << ", for which the Machine says none. Fix: name a Machine that has per_flop and per_memory_byte.";
