@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Room: cost. Time of one step under a Machine: the lists of a Program are walked, nothing is run.
-// Sees: plan, cost/{estimate, machine, step_walk}.  Does not see: processes, threads, kernels.
+// Sees: core, plan, cost/{estimate, machine, step_walk}.  Does not see: processes, threads, kernels.
 // In: a Program, a Machine.  Out: Estimate; bubble and step_seconds of a plan as constants.
 #pragma once
 
 #include <cmath>
 #include <limits>
 
+#include "heddle/core/fire.hpp"
 #include "heddle/cost/estimate.hpp"
 #include "heddle/cost/machine_check.hpp"
 #include "heddle/cost/step_walk.hpp"
