@@ -37,7 +37,7 @@ class Members {
 /// A part of an entry as C++ has it.
 inline std::string spelled(double x) { return fmt::format("{:.3g}", x); }
 inline std::string spelled(int n) { return fmt::format("{}", n); }
-inline std::string spelled(const char (&kind)[24]) { return fmt::format("\"{}\"", std::string_view{kind}); }
+inline std::string spelled(const char (&kind)[25]) { return fmt::format("\"{}\"", std::string_view{kind}); }
 
 /// "constexpr Machine this_machine{.alpha = 1.2e-07, ...};": every member that is not as a Machine begins with, in the order in which it has them.
 inline std::string as_code(const Machine& machine) {

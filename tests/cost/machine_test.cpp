@@ -57,9 +57,9 @@ TEST_CASE("a later entry counts for its ranks, also one that makes rank 0 as fas
   CHECK(with_speed(slow, 0, 0, 1).speed(1) == 0.5);
 }
 
-TEST_CASE("a rate of a kind of layer is found by its name, which is kept to 23 letters") {
+TEST_CASE("a rate of a kind of layer is found by its name, which is kept to 24 letters") {
   constexpr Machine m{.layers = {{"GELU", 3, 5}, {"ReLU", 1, 2}}};
   static_assert(m.rate_of("ReLU")->backward == 2 && m.rate_of("Tanh") == nullptr && m.rate_of("") == nullptr);
   static_assert(LayerRate::of("GELU", 3, 5) == m.layers[0] && m.layers[0].name() == "GELU");
-  CHECK(LayerRate::of("a name of more than 23 letters", 1, 1).name() == "a name of more than 23 ");
+  CHECK(LayerRate::of("a name of more than 24 letters", 1, 1).name() == "a name of more than 24 l");
 }

@@ -86,6 +86,24 @@ TEST_CASE("a kind of layer with a rate takes its seconds an operation, forward a
         8.0 * static_cast<double>(P::training.graph->leaf(0).forward_flops) * 1000 / 0.5);
 }
 
+TEST_CASE("a sum of branches has the rate of its forward, and a layer that adds a table is no product") {
+  struct Joined : Sequential<Residual<Linear<4, 4>>> {};
+  using P = Plan<Joined, MeanSquaredError, SGD, Batch<8>, Single>;
+  const Machine m{.layers = {{"Add", 3, 5}}};
+  const Program& p = P::training;
+  int sums = 0;
+  for (int e = p.forward_bodies[0].begin; e < p.forward_bodies[0].end; ++e)
+    if (p.entries[e].what == BodyOp::add) {
+      ++sums;
+      CHECK(rated_seconds(m, p, p.entries[e]) == 3 * 4);
+    }
+  CHECK(sums == 1);
+  struct Placed : Sequential<Input<8, 16>, LearnedPositions<8, 16>, Linear<16, 4>> {};
+  using Positions = Plan<Placed, MeanSquaredError, SGD, Batch<4>, Single>;
+  CHECK(smallest_extent(Positions::training.graph->leaf(1), 4) == 0);
+  CHECK(smallest_extent(Positions::training.graph->leaf(2), 4) == 4);
+}
+
 TEST_CASE("a loss of class numbers and an optimizer of two states have rates as well") {
   using Classes = Plan<Two, CrossEntropy, Adam, Batch<8>, Single>;
   const Machine m{.per_flop = 0, .layers = {{"CrossEntropy", 5, 0}, {"Adam", 11, 0}}};

@@ -74,13 +74,26 @@ TEST_CASE("a file that is none says where, with the remedy") {
         "[heddle.M18] '" + folder.file("text.json") +
             "' is no Machine: it has 'alfa', which is no figure of a Machine, at byte 29. Fix: give a file that ./heddle measure --json or "
             "write_machine() has written.");
-  for (const char* const text :
-       {"", "{", "[]", R"({"alpha": 1})", R"({"heddle machine": 2})", R"({"heddle machine": 1)", R"({"heddle machine": 1}{})",
-        R"({"heddle machine": 1, "alpha": x})", R"({"heddle machine": 1, "beta": 1, "beta": 1})", R"({"heddle machine": 1, "alpha})",
-        R"({"heddle machine": 1, "overlaps": 0})", R"({"heddle machine": 1, "collectives": "star"})", R"({"heddle machine": 1, "levels": [[8, 1]]})",
-        R"({"heddle machine": 1, "devices": 1.5})", R"({"heddle machine": 1, "layers": [["", 1, 1]]})",
-        R"({"heddle machine": 1, "layers": [["a name of more than 24 letters", 1, 1]]})", R"({"heddle machine": 1, "layers": [[1, 1, 1]]})",
-        R"({"heddle machine": 1, "levels": [[8, 1, 1], [16, 1, 1], [32, 1, 1], [64, 1, 1]]})"})
+  for (const char* const text : {"",
+                                 "{",
+                                 "[]",
+                                 R"({"alpha": 1})",
+                                 R"({"heddle machine": 2})",
+                                 R"({"heddle machine": 1)",
+                                 R"({"heddle machine": 1}{})",
+                                 R"({"heddle machine": 1, "alpha": x})",
+                                 R"({"heddle machine": 1, "beta": 1, "beta": 1})",
+                                 R"({"heddle machine": 1, "alpha})",
+                                 R"({"heddle machine": 1, "overlaps": 0})",
+                                 R"({"heddle machine": 1, "collectives": "star"})",
+                                 R"({"heddle machine": 1, "levels": [[8, 1]]})",
+                                 R"({"heddle machine": 1, "devices": 1.5})",
+                                 R"({"heddle machine": 1, "layers": [["", 1, 1]]})",
+                                 R"({"heddle machine": 1, "layers": [["a name of more than 24 letters", 1, 1]]})",
+                                 R"({"heddle machine": 1, "layers": [[1, 1, 1]]})",
+                                 R"({"heddle machine": 1, "layers": [["a\"}}; b", 1, 1]]})",
+                                 "{\"heddle machine\": 1, \"layers\": [[\"a\x1b[31m\", 1, 1]]}",
+                                 R"({"heddle machine": 1, "levels": [[8, 1, 1], [16, 1, 1], [32, 1, 1], [64, 1, 1]]})"})
     CHECK(refusal(folder.of(text)).find("[heddle.M18] ") == 0);
 }
 

@@ -46,7 +46,7 @@ struct RankSpeed {
 /// backward. Of "CrossEntropy", the loss and its gradient at once, each element of the output counts as one operation; of "Adam" each that is
 /// stepped.
 struct LayerRate {
-  char kind[24]{};      ///< as the layer is spelled, without its sizes; empty: no entry
+  char kind[25]{};      ///< as the layer is spelled, without its sizes; empty: no entry
   double forward = 0;   ///< seconds an operation
   double backward = 0;  ///< the same, of both gradients
   friend constexpr bool operator==(const LayerRate&, const LayerRate&) = default;
@@ -56,7 +56,7 @@ struct LayerRate {
     while (length < sizeof kind && kind[length] != '\0') ++length;
     return {kind, length};
   }
-  /// The rate of a kind whose name is known when a program runs; one of more than 23 letters is cut.
+  /// The rate of a kind whose name is known when a program runs; one of more than 24 letters is cut.
   [[nodiscard]] static constexpr LayerRate of(std::string_view name, double forward, double backward) {
     LayerRate rate{.forward = forward, .backward = backward};
     for (std::size_t i = 0; i + 1 < sizeof rate.kind && i < name.size(); ++i) rate.kind[i] = name[i];

@@ -127,7 +127,7 @@ struct EntryProducts {
   const std::int64_t flops = flops_of(p, entry);
   const LayerRate* const rate = flops > 0 ? m.rate_of(p.graph->leaf(entry.node).kind.view()) : nullptr;
   if (rate == nullptr) return -1;
-  return static_cast<double>(flops) * (entry.what == BodyOp::leaf_forward ? rate->forward : rate->backward);
+  return static_cast<double>(flops) * (entry.what == BodyOp::leaf_forward || entry.what == BodyOp::add ? rate->forward : rate->backward);
 }
 
 /// The smallest extent of the products of a layer for so many rows; 0: it has none that its first parameter says. Linear<784, 50> for 64 rows of one
@@ -137,6 +137,7 @@ struct EntryProducts {
 [[nodiscard]] constexpr std::int64_t smallest_extent(const Leaf& leaf, std::int64_t rows) {
   if (leaf.parameter_count == 0 || leaf.parameters[0].shape.dimensions != 2 || leaf.vocabulary > 0) return 0;
   const std::int64_t out = leaf.parameters[0].shape.sizes[0], in = leaf.parameters[0].shape.elements() / out;
+  if (leaf.forward_flops / 2 < out * in) return 0;  // it adds its parameter, or looks it up
   const std::int64_t positions = in > 0 && leaf.in.elements() % in == 0 ? rows * (leaf.in.elements() / in) : 0;
   const std::int64_t narrower = out < in ? out : in;
   return positions < narrower ? positions : narrower;

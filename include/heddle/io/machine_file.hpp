@@ -4,6 +4,7 @@
 // In: a Machine, a path.  Out: write_machine, read_machine; M18 for what is none.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -44,7 +45,7 @@ class MachineText {
   void value(double number) { text_ += json_number(number); }
   void value(int number) { text_ += std::to_string(number); }
   void value(const Bytes& bytes) { text_ += std::to_string(bytes.value); }
-  void value(const char (&kind)[24]) { text_ += json_word(kind); }
+  void value(const char (&kind)[25]) { text_ += json_word({kind, static_cast<std::size_t>(std::find(kind, kind + sizeof kind, '\0') - kind)}); }
   void value(CollectiveAlgorithm algorithm) { text_.append("\"").append(collective_names[static_cast<std::size_t>(algorithm)]).append("\""); }
   template <class Entry, std::size_t Most> void member(std::string_view name, Entry (&list)[Most]) {
     const std::size_t count = entries_of(list);
@@ -99,10 +100,10 @@ class MachineReader {
  private:
   template <class Member> void value(Member& member) { words_.value(member); }
   void value(Bytes& bytes) { words_.value(bytes.value); }
-  void value(char (&kind)[24]) {
+  void value(char (&kind)[25]) {
     const std::string named = words_.word();
-    if (named.empty() || named.size() >= sizeof kind)
-      words_.refuse("has '" + named.substr(0, 40) + "' where a kind of layer of 1 to 23 letters belongs");
+    const bool printable = std::all_of(named.begin(), named.end(), [](char c) { return c > ' ' && c < 127 && c != '"' && c != '\\'; });
+    if (named.empty() || named.size() >= sizeof kind || !printable) words_.refuse("has no kind of layer of 1 to 24 letters where one belongs");
     named.copy(kind, sizeof kind);
   }
   void value(CollectiveAlgorithm& algorithm) {

@@ -10,6 +10,7 @@
 #include "cost/search/models.hpp"
 #include "heddle/cost/presets.hpp"
 #include "heddle/cost/search/candidates.hpp"
+#include "heddle/heddle.hpp"
 
 using namespace heddle;
 using namespace heddle::extending;
@@ -58,6 +59,47 @@ TEST_CASE("no candidate takes less time or memory than its bounds say, on any ma
   }
   CHECK(lowered > 1400);
   CHECK(tight > lowered / 4);
+}
+
+namespace {
+
+/// Its norms are whole on the ranks of axis tensor, which sum what they have of their gradients after the last micro-batch alone.
+struct WithNorms : Sequential<Input<8>, Embedding<32, 16>, Repeat<2, Residual<LayerNorm<16>, Linear<16, 32>, GELU, Linear<32, 16>>>, Linear<16, 32>> {
+};
+/// Of blocks that a stage may end in: it runs less again than the block.
+struct OfBlocks : Sequential<Linear<7, 24>, Repeat<3, Sequential<Linear<24, 24>, ReLU, Linear<24, 24>, Tanh>>, ReLU, Linear<24, 5>> {};
+
+/// The bound of a choice, and what it takes.
+void check_bound(const SearchedModel& model, const Machine& machine, int batch, const PlanChoice& c) {
+  CAPTURE(policy_text(c) + parts_text(c));
+  cost_room::Scales scales{model, machine, batch};
+  const LoweredPlan plan = lower(request_for(model, c, batch, Bytes{0}));
+  REQUIRE(plan.fault().ok());
+  const double seconds = simulate(plan.training(), machine).step.value;
+  CHECK(scales.of(c).least_seconds(c) <= seconds * (1 + 1e-9));
+  CHECK(scales.of(c).least_seconds(c) > 0.3 * seconds);
+}
+
+}  // namespace
+
+TEST_CASE("what only the last micro-batch does is in no bound of the others, and a stage may run less of a block again") {
+  const SearchedModel norms = searched_model<WithNorms, CrossEntropy, Adam>(), blocks = searched_model<OfBlocks, CrossEntropy, SGD>();
+  const Machine machine{.alpha = 1e-6, .beta = 1e-9, .per_flop = 1e-9}, plain{.per_flop = 1e-9};
+  for (const int rounds : {1, 2, 24}) check_bound(norms, machine, 24, {.tensor = 2, .splits_sequences = true, .rounds = rounds});
+  check_bound(norms, machine, 24, {.tensor = 2, .splits_sequences = true, .stages = 2, .micro_batches = 24});
+  check_bound(blocks, plain, 8, {.stages = 2, .order = SearchedOrder::interleaved_4, .micro_batches = 4, .again = true});
+  check_bound(blocks, plain, 24, {.stages = 2, .order = SearchedOrder::interleaved_2, .micro_batches = 24, .again = true});
+}
+
+TEST_CASE("a group that lies further out in a plan than alone is bound by the best of those links") {
+  Machine slow_inside{.alpha = 1e-7, .per_flop = 1e-9};
+  slow_inside.levels[0] = {4, 1e-5, 0};
+  cost_room::Scales of_all{small_model(), slow_inside, 48};
+  cost_room::each_candidate(small_model(), {.devices = 6, .batch = 48}, [&](const PlanChoice& c) {
+    CAPTURE(policy_text(c));
+    const LoweredPlan plan = lower(request_for(small_model(), c, 48, Bytes{0}));
+    if (plan.fault().ok()) CHECK(of_all.of(c).least_seconds(c) <= simulate(plan.training(), slow_inside).step.value * (1 + 1e-9));
+  });
 }
 
 TEST_CASE("a model that no ranks can split has a scale with the reason") {

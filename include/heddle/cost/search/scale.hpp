@@ -12,6 +12,7 @@
 
 #include "heddle/cost/layer_factors.hpp"
 #include "heddle/cost/machine.hpp"
+#include "heddle/cost/price_list.hpp"
 #include "heddle/cost/search/searched_model.hpp"
 #include "heddle/cost/simulate.hpp"
 #include "heddle/cost/work_time.hpp"
@@ -69,13 +70,20 @@ class Scales {
 
   [[nodiscard]] const Scale& of(const PlanChoice& c) {
     const int rows = batch_ / c.batch_ranks() / c.rounds / c.micro_batches;
-    const Key key{c.tensor, c.splits_sequences, c.again, c.rounds_values, rows};
+    const Key key{c.tensor, c.splits_sequences, c.again, c.rounds_values, rows, c.again && c.stages > 1};
     const auto found = all_.find(key);
-    return found != all_.end() ? found->second : all_.emplace(key, make(c, rows)).first->second;
+    if (found != all_.end()) return found->second;
+    Scale made = make(c, rows);
+    if (c.again && c.stages > 1) {  // a stage that ends inside a block runs less of it again
+      PlanChoice keeps = c;
+      keeps.again = false;
+      if (const Scale& kept = of(keeps); kept.fault.ok()) made.seconds = std::min(made.seconds, kept.seconds);
+    }
+    return all_.emplace(key, made).first->second;
   }
 
  private:
-  using Key = std::tuple<int, bool, bool, bool, int>;
+  using Key = std::tuple<int, bool, bool, bool, int, bool>;
   [[nodiscard]] Scale make(const PlanChoice& c, int rows) const {
     PlanChoice alone;
     alone.tensor = c.tensor;
@@ -92,9 +100,21 @@ class Scales {
     out.gradients = arena.bytes(RegionKind::gradients, RegionKind::states);
     out.states = arena.bytes(RegionKind::states, RegionKind::losses);
     out.values = arena[RegionKind::pools].bytes();
-    out.once = closing_seconds(plan.training());
-    out.seconds = simulate(plan.training(), machine_, factors_).step.value - out.once;
+    out.once = closing_seconds(plan.training()) + last_seconds(plan.training());
+    out.seconds = std::max(0.0, simulate(plan.training(), machine_, factors_).step.value - out.once);
     return out;
+  }
+  /// Of entries that only the last micro-batch runs, such as sums of gradients that the ranks of axis tensor have terms of.
+  [[nodiscard]] double last_seconds(const Program& p) const {
+    const PriceList prices{p, machine_, false, factors_};
+    double sum = 0;
+    for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies})
+      for (int e = bodies[0].begin; e < bodies[0].end; ++e) {
+        const Entry& entry = p.entries[e];
+        if (entry.when != When::last_micro_batch) continue;
+        sum += prices.entry(0, e) + machine_.per_message + (entry.collective >= 0 ? prices.collective(entry.collective).seconds : 0);
+      }
+    return sum;
   }
   /// Of the lines behind all passes: on the ranks of axis tensor alone they move nothing.
   [[nodiscard]] double closing_seconds(const Program& p) const {
@@ -115,6 +135,10 @@ class Scales {
     machine.per_flop /= speed;
     machine.per_bfloat16_flop /= speed;
     machine.per_call /= speed;
+    for (int l = machine.level_count() - 1; l >= 0; --l) {  // in a plan the same group may lie on levels further out
+      machine.levels[l].alpha = std::min(machine.levels[l].alpha, machine.link(l + 1).alpha);
+      machine.levels[l].beta = std::min(machine.levels[l].beta, machine.link(l + 1).beta);
+    }
     for (LayerRate& rate : machine.layers) rate.forward /= speed, rate.backward /= speed;
     return machine;
   }
