@@ -123,6 +123,14 @@ TEST_CASE("a profile adds up entries of layers over ranks, and nothing else") {
   CHECK(profile.proposed_cut(5).waiting() == 0);
 }
 
+TEST_CASE("steps of another plan than that of the profile are not counted") {
+  using Alone = Plan<Chain, CrossEntropy, SGD, Batch<8>, Single>;
+  using Two = Plan<Chain, CrossEntropy, SGD, Batch<8>, DataParallel<2>>;
+  Profile profile{Alone::training};
+  for (int e = Two::training.forward_bodies[0].begin; e < Two::training.forward_bodies[0].end; ++e) show(profile, Two::training, 1, e, 3);
+  for (const Seconds& layer : profile.layers()) CHECK(layer.value == 0);
+}
+
 TEST_CASE("what runs again is in the time of its layer, and told apart") {
   struct Inner : Sequential<Linear<6, 6>, GELU, Linear<6, 6>> {};
   struct Deep : Sequential<Linear<8, 6>, Repeat<2, Inner>, Linear<6, 3>> {};

@@ -57,8 +57,10 @@ class JsonWords {
     take('"');
     std::string found;
     while (at_ < text_.size() && text_[at_] != '"') {
-      const bool escaped = text_[at_] == '\\' && at_ + 1 < text_.size();
-      if (escaped && text_[++at_] != '"' && text_[at_] != '\\') refuse("has an escape that is not read");
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) {
+        ++at_;
+        if (text_[at_] != '"' && text_[at_] != '\\') refuse("has an escape that is not read");
+      }
       found += text_[at_++];
     }
     if (at_ >= text_.size()) refuse("has a name without an end");

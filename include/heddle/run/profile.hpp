@@ -58,7 +58,8 @@ struct MeasuredCut {
   return measure_cut(cuts.first_node(stages), layers);
 }
 
-/// Watches steps: trainer.observe(&profile). Layers of all replicas and both directions are added up, what runs again with them.
+/// Watches steps: trainer.observe(&profile). Layers of all replicas and both directions are added up, what runs again with them, over all steps that it
+/// has seen. Steps of another plan than the one that it was made of are not counted.
 ///
 /// Tested  run/profile_test
 class Profile : public Observer {
@@ -69,13 +70,13 @@ class Profile : public Observer {
         again_(seconds_) {}
 
   void finished(const Observation& seen) override {
-    if (seen.entry < 0) return;
-    const Entry& entry = seen.program->entries[seen.entry];
+    if (seen.program != &program_ || seen.entry < 0) return;
+    const Entry& entry = program_.entries[seen.entry];
     if (entry.node < 0 || entry.node >= program_.graph->node_count || entry.what == BodyOp::loss) return;
     const double took = std::chrono::duration<double>(seen.end - seen.start).count();
     seconds_[static_cast<std::size_t>(seen.rank.value)][static_cast<std::size_t>(entry.node)] += took;
     const bool forward = entry.what == BodyOp::leaf_forward || entry.what == BodyOp::add;
-    if (forward && seen.program->instructions[seen.instruction].op != ListOp::forward)
+    if (forward && program_.instructions[seen.instruction].op != ListOp::forward)
       again_[static_cast<std::size_t>(seen.rank.value)][static_cast<std::size_t>(entry.node)] += took;
   }
   [[nodiscard]] std::vector<Seconds> layers() const { return over_ranks(seconds_); }

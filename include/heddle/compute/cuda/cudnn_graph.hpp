@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,7 @@ namespace heddle::compute_room {
 template <class T>
 [[nodiscard]] bool set_cudnn(const CudnnDescriptor& of, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T* values,
                              std::int64_t count = 1) {
-  return accepted_by_cudnn(cudnnBackendSetAttribute(of.get(), name, type, count, values), "cudnnBackendSetAttribute");
+  return accepted_by_cudnn(cudnnBackendSetAttribute(of.get(), name, type, count, static_cast<const void*>(values)), "cudnnBackendSetAttribute");
 }
 [[nodiscard]] inline bool set_cudnn(const CudnnDescriptor& of, cudnnBackendAttributeName_t name, const CudnnDescriptor& value) {
   const cudnnBackendDescriptor_t there = value.get();
@@ -109,7 +110,6 @@ class CudnnGraph {
 
  private:
   static constexpr cudnnDataType_t floats = CUDNN_DATA_FLOAT;
-  static constexpr auto nothing = static_cast<cudnnBackendAttributeName_t>(-1);
   /// A tensor of an operation by its number, or -1.
   struct Role {
     cudnnBackendAttributeName_t name;
@@ -117,10 +117,11 @@ class CudnnGraph {
   };
   void take(bool yes) { taken_ = taken_ && yes; }
   /// With what has been described last, if the operation has such an attribute.
-  void operation(cudnnBackendDescriptorType_t type, std::initializer_list<Role> roles, cudnnBackendAttributeName_t how = nothing) {
+  void operation(cudnnBackendDescriptorType_t type, std::initializer_list<Role> roles,
+                 std::optional<cudnnBackendAttributeName_t> how = std::nullopt) {
     if (!taken_) return;
     CudnnDescriptor& made = operations_.emplace_back(made_by_cudnn(type));
-    if (how != nothing) take(set_cudnn(made, how, how_.back()));
+    if (how) take(set_cudnn(made, *how, how_.back()));
     for (const Role& role : roles)
       if (role.tensor >= 0) take(set_cudnn(made, role.name, tensors_[static_cast<std::size_t>(role.tensor)]));
     take(finalized(made));
@@ -141,7 +142,8 @@ struct CudnnPlan {
   engine = made_by_cudnn(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   std::int64_t found = 0;
   cudnnBackendDescriptor_t there = engine.get();
-  check_cudnn(cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &found, &there),
+  check_cudnn(cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &found,
+                                       static_cast<void*>(&there)),
               "cudnnBackendGetAttribute");
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT] = {};
   check_cudnn(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT,
@@ -185,7 +187,7 @@ struct CudnnPlan {
   for (cudnnBackendDescriptor_t& each : there) each = configurations.emplace_back(made_by_cudnn(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)).get();
   std::int64_t found = 0;
   if (!accepted_by_cudnn(cudnnBackendGetAttribute(made.heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                                  std::int64_t{wanted}, &found, there.data()),
+                                                  std::int64_t{wanted}, &found, static_cast<void*>(there.data())),
                          "cudnnBackendGetAttribute"))
     return made;
   for (std::size_t i = 0; i < static_cast<std::size_t>(found) && i < wanted; ++i) {
@@ -215,8 +217,8 @@ inline void run_cudnn(cudnnHandle_t handle, const CudnnPlan& plan, const std::ve
     check_cudnn(cudnnBackendSetAttribute(pack.get(), name, type, static_cast<std::int64_t>(count), values), "cudnnBackendSetAttribute");
   };
   set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, ids.size(), ids.data());
-  set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, pointers.size(), pointers.data());
-  set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, pointers.size(), static_cast<const void*>(pointers.data()));
+  set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, static_cast<const void*>(&workspace));
   check_cudnn(cudnnBackendFinalize(pack.get()), "cudnnBackendFinalize");
   check_cudnn(cudnnBackendExecute(handle, plan.plan.get(), pack.get()), "cudnnBackendExecute");
 }
