@@ -57,6 +57,7 @@ int main() {
   print<Eight<DataParallel<4>>>("1D: data 4", slow, "s ", 1);
   print<Eight<DataParallel<8>>>("1D: data 8", slow, "s ", 1);
   print<Eight<DataParallel<8>, Bucket<32_KiB>>>("1D: data 8, Bucket<32_KiB>", slow, "s ", 1);
+  print<Eight<Sharded<8>>>("1D: shard 8", slow, "s ", 1);
   print<Eight<DataParallel<16>>>("1D: data 16", slow, "s ", 1);
   print<Eight<Hybrid<Staged<2>, DataParallel<2>>>>("2D: stage 2 x data 2", slow, "s ", 1);
   print<Eight<Hybrid<TensorParallel<2>, Staged<2>, DataParallel<2>>>>("3D: tensor 2 x stage 2 x data 2", slow, "s ", 1);

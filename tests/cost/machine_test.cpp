@@ -63,3 +63,14 @@ TEST_CASE("a rate of a kind of layer is found by its name, which is kept to 24 l
   static_assert(LayerRate::of("GELU", 3, 5) == m.layers[0] && m.layers[0].name() == "GELU");
   CHECK(LayerRate::of("a name of more than 24 letters", 1, 1).name() == "a name of more than 24 l");
 }
+
+TEST_CASE("an element counts 1 operation in ReLU, 8 in GELU and 9 in GELUTanh, forward and backward") {
+  const auto operations = []<class Layer>(Layer) {
+    const Leaf leaf = Layer::describe(Spec{Shape{10}});
+    CHECK(leaf.forward_flops == leaf.backward_flops);
+    return leaf.forward_flops;
+  };
+  CHECK(operations(ReLU{}) == 10);
+  CHECK(operations(GELU{}) == 80);
+  CHECK(operations(GELUTanh{}) == 90);
+}

@@ -53,6 +53,17 @@ TEST_CASE("the spans are busy as long as the estimate says, and a chain of them 
   }
 }
 
+TEST_CASE("two stages with four micro-batches have 16 computes and both ends of 8 transfers") {
+  using P = Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
+  const std::vector<Span> spans = predict(P::training, machine).timeline.spans;
+  const auto of = [&](SpanKind kind, Lane lane) {
+    return std::count_if(spans.begin(), spans.end(), [&](const Span& span) { return span.kind == kind && span.lane == lane; });
+  };
+  CHECK(of(SpanKind::forward, Lane::compute) + of(SpanKind::backward, Lane::compute) == 16);
+  CHECK(of(SpanKind::send, Lane::communication) == 8);
+  CHECK(of(SpanKind::receive, Lane::communication) == 8);
+}
+
 TEST_CASE("an evaluation is a step without backward and update") {
   const Prediction step = predict(Mixture::evaluation, machine);
   CHECK(step.estimate.step.value < predict(Mixture::training, machine).estimate.step.value / 2);

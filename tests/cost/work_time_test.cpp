@@ -148,6 +148,27 @@ TEST_CASE("a backward of both gradients is two products, each as efficient as it
   CHECK(entry_seconds(steep, P::training, both, 8) > alone(products.first + products.second));
 }
 
+TEST_CASE("the gradients of weight and bias of Linear<4, 3> are 27 operations, that of its input 24") {
+  struct Inner : Sequential<Linear<4, 4>, Linear<4, 3>> {};
+  struct Bare : Sequential<Linear<4, 4>, Linear<4, 3, NoBias>> {};
+  const auto products = []<class Model>(Model) {
+    using P = Plan<Model, MeanSquaredError, SGD, Batch<8>, Single>;
+    return EntryProducts::of(P::training, entry_of<P>(BodyOp::leaf_backward, 1));
+  };
+  CHECK(products(Inner{}).first == 24);
+  CHECK(products(Inner{}).second == 27);
+  CHECK(products(Bare{}).first == 24);
+  CHECK(products(Bare{}).second == 24);
+}
+
+TEST_CASE("with a rate of 3 and 5 a GELU of 10 elements computes for 240 and 400") {
+  struct Ten : Sequential<Linear<4, 10>, GELU> {};
+  using P = Plan<Ten, MeanSquaredError, SGD, Batch<8>, Single>;
+  constexpr Machine m{.layers = {{"GELU", 3, 5}}};
+  CHECK(rated_seconds(m, P::training, entry_of<P>(BodyOp::leaf_forward, 1)) == 240);
+  CHECK(rated_seconds(m, P::training, entry_of<P>(BodyOp::leaf_backward, 1)) == 400);
+}
+
 TEST_CASE("layers without parameters have an efficiency of their own where the machine has one") {
   struct Attends : Sequential<Input<4, 4>, Linear<4, 12>, SelfAttention<Heads<2>>> {};
   using P = Plan<Attends, MeanSquaredError, SGD, Batch<8>, Single>;

@@ -20,7 +20,7 @@ namespace heddle::cost_room {
 /// Which rows a timeline has: one for all ranks that do the same at the same time, or one for each rank.
 enum class TimelineRows : std::uint8_t { roles, ranks };
 
-/// The estimate of a step with its spans. On 2 stages with 4 micro-batches there are 16 computes and 12 spans of transfers, both ends of 6.
+/// The estimate of a step with its spans. On 2 stages with 4 micro-batches there are 16 computes and 16 spans of transfers, both ends of 8.
 ///
 /// Tested  cost/predict_test
 struct Prediction {

@@ -12,7 +12,7 @@
 
 namespace heddle::transport_room {
 
-/// How long a process that has waited so long for another one sleeps before its next look at what MPI has done; 0: it only lets others have the core.
+/// How long a process that has waited so long for another one sleeps before it looks again; 0: it only lets others have the core.
 /// Most waits of a step end while it still looks without a pause. After 2 ms it sleeps for a thousandth of what it has waited, 20 us to 1 ms: it
 /// takes a tenth of a core, and less the longer it waits, and sees the other one a few percent later at most. After 50 ms it sleeps 50 us.
 ///
