@@ -4,7 +4,7 @@
 get_filename_component(folder "${INCLUDE_FOLDER}" ABSOLUTE)  # below a relative one no header is found
 string(REPLACE "[" "[[]" pattern "${folder}")
 file(GLOB_RECURSE names RELATIVE "${folder}" "${pattern}/heddle/*.hpp")
-list(REMOVE_ITEM names "heddle/run/headers_hash.hpp")
+list(REMOVE_ITEM names "heddle/run/headers_hash.hpp" "heddle/compute/cuda/headers_hash.hpp")
 list(SORT names)
 if(NOT names)
   message(FATAL_ERROR "there is no header in '${folder}/heddle', so there is nothing to hash. Fix: let INCLUDE_FOLDER be the folder that has heddle/heddle.hpp.")

@@ -21,6 +21,7 @@ endforeach()
 if(TARGET heddle_compiled)
   install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DINCLUDE_FOLDER=${include_folder}\" \"-DOUTPUT=${headers_hash}\" -P \"${PROJECT_SOURCE_DIR}/cmake/headers_hash.cmake\" COMMAND_ERROR_IS_FATAL ANY)")
   install(FILES "${headers_hash}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/heddle/run")
+  install(FILES "${headers_hash}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/heddle/compute/cuda")
 endif()
 
 configure_package_config_file(

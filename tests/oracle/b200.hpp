@@ -66,11 +66,13 @@ struct PublishedStep {
 };
 
 /// The launcher of those steps had turned off whatever lets collectives and messages overlap with computing.
-inline Machine machine() {
-  Machine b200 = measured_b200_nodes();
+inline Machine as_launched(Machine b200) {
   b200.overlaps = false;
   return b200;
 }
+inline Machine machine() { return as_launched(measured_b200_nodes()); }
+/// What the datasheet alone says, launched the same way.
+inline Machine datasheet() { return as_launched(b200_nodes()); }
 
 /// The same step with the bytes that Megatron moves: sums of bfloat16 values and gathered parameters travel as bfloat16, while those of a plan travel
 /// as float32. Of 67 million elements that are summed 134 MB count, not 268.
@@ -92,20 +94,22 @@ class AsMegatronMoves {
 
 /// Seconds of passes over gradients and parameters that Megatron-LM's optimizer makes beside those of a plan: it zeroes gradients (4 bytes each) and,
 /// with replicas, scales them before their reduction (8), multiplies its slice by the factor of the clip (8), and copies parameters to bfloat16 (6).
-/// 1.5e9 parameters without replicas take 4.9 ms.
+/// 1.5e9 parameters without replicas take 4.7 ms at 5.72 TB/s: 18 bytes each.
 /// Source  sources.md#megatron-optimizer
-inline double closing_passes(double elements, int data) { return machine().per_memory_byte * elements * (4 + (data > 1 ? 8 : 0) + 14.0 / data); }
+inline double closing_passes(const Machine& b200, double elements, int data) {
+  return b200.per_memory_byte * elements * (4 + (data > 1 ? 8 : 0) + 14.0 / data);
+}
 
 /// What the first rank keeps by Megatron's conventions: bfloat16 parameters, float32 gradients, and float32 parameters and moments in slices, 6 +
 /// 12/d bytes a parameter; the frames of micro-batches in flight, min(M, p - r) on rank r; and beside these the buffers that Transformer Engine puts
 /// in the place of weight gradients which it adds to float32 ones, bfloat16 and one for each shape of a product.
 template <class L, class ThePlan>
-PublishedStep row_of(const char* layout, int tensor, int data, int in_flight, int m, double milliseconds, double gibibytes) {
+PublishedStep row_of(const Machine& b200, const char* layout, int tensor, int data, int in_flight, int m, double milliseconds, double gibibytes) {
   constexpr double gib = 1024.0 * 1024 * 1024;
   const auto& p = ThePlan::training;
   const auto elements = static_cast<double>(p.arenas[0].flat_elements());
   PublishedStep row{L::name, layout, m, milliseconds, gibibytes};
-  row.predicted_ms = 1e3 * (simulate(AsMegatronMoves{p}.program(), machine()).step.value + closing_passes(elements, data));
+  row.predicted_ms = 1e3 * (simulate(AsMegatronMoves{p}.program(), b200).step.value + closing_passes(b200, elements, data));
   row.states = cost_room::model_state_bytes(cost_room::BytesPerParameter{2, 4, 12}, elements, data, OptimizerState::sharding) / gib;
   row.frames = static_cast<double>(in_flight * p.pools[0].slot_bytes) / gib;
   for (const std::int64_t weight : L::products) row.external += 2.0 * static_cast<double>(weight) / tensor / gib;
@@ -114,19 +118,20 @@ PublishedStep row_of(const char* layout, int tensor, int data, int in_flight, in
   return row;
 }
 
-template <class L, int M> void add_rows(std::vector<PublishedStep>& to, const double (&milliseconds)[4], const double (&gibibytes)[4]) {
-  to.push_back(row_of<L, TwoStages<L, M>>("PP2 DP4", 1, 4, 2, M, milliseconds[0], gibibytes[0]));
-  to.push_back(row_of<L, Tensor2<L, M>>("TP2 DP4", 2, 4, 1, M, milliseconds[1], gibibytes[1]));
-  to.push_back(row_of<L, Tensor4<L, M>>("TP4 DP2", 4, 2, 1, M, milliseconds[2], gibibytes[2]));
-  to.push_back(row_of<L, Tensor8<L, M>>("TP8", 8, 1, 1, M, milliseconds[3], gibibytes[3]));
+template <class L, int M>
+void add_rows(std::vector<PublishedStep>& to, const Machine& b200, const double (&milliseconds)[4], const double (&gibibytes)[4]) {
+  to.push_back(row_of<L, TwoStages<L, M>>(b200, "PP2 DP4", 1, 4, 2, M, milliseconds[0], gibibytes[0]));
+  to.push_back(row_of<L, Tensor2<L, M>>(b200, "TP2 DP4", 2, 4, 1, M, milliseconds[1], gibibytes[1]));
+  to.push_back(row_of<L, Tensor4<L, M>>(b200, "TP4 DP2", 4, 2, 1, M, milliseconds[2], gibibytes[2]));
+  to.push_back(row_of<L, Tensor8<L, M>>(b200, "TP8", 8, 1, 1, M, milliseconds[3], gibibytes[3]));
 }
-/// All rows of 4 and 8 micro-batches of sequences of 4,096.
-inline std::vector<PublishedStep> rows() {
+/// All rows of 4 and 8 micro-batches of sequences of 4,096, as they are predicted of a machine.
+inline std::vector<PublishedStep> rows(const Machine& b200 = machine()) {
   std::vector<PublishedStep> all;
-  add_rows<Llama70B, 4>(all, {843.0, 725.5, 409.8, 280.9}, {66.55, 60.68, 39.07, 28.29});
-  add_rows<Llama70B, 8>(all, {1476.8, 1387.0, 765.6, 556.7}, {66.55, 60.68, 39.07, 28.29});
-  add_rows<Llama405B, 4>(all, {1074.6, 907.3, 476.0, 258.8}, {87.08, 81.59, 52.89, 38.57});
-  add_rows<Llama405B, 8>(all, {1935.4, 1716.8, 899.6, 488.1}, {87.08, 81.59, 52.89, 38.57});
+  add_rows<Llama70B, 4>(all, b200, {843.0, 725.5, 409.8, 280.9}, {66.55, 60.68, 39.07, 28.29});
+  add_rows<Llama70B, 8>(all, b200, {1476.8, 1387.0, 765.6, 556.7}, {66.55, 60.68, 39.07, 28.29});
+  add_rows<Llama405B, 4>(all, b200, {1074.6, 907.3, 476.0, 258.8}, {87.08, 81.59, 52.89, 38.57});
+  add_rows<Llama405B, 8>(all, b200, {1935.4, 1716.8, 899.6, 488.1}, {87.08, 81.59, 52.89, 38.57});
   return all;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "heddle/cost/machine_check.hpp"
@@ -80,20 +81,36 @@ TEST_CASE("the efficiency of attention is that of the measured kernels, of the o
   }
 }
 
-TEST_CASE("16 steps: the median error of time is at most 8 %, one layout errs by more than 10 %") {
+TEST_CASE("16 steps: the median error of time is at most 6 %; one layout errs by 10 to 13 %, the others by at most 7.5 %") {
   static_assert(check(measured_b200_nodes()).ok());
   const std::vector<PublishedStep> all = rows();
   REQUIRE(all.size() == 16);
   const double error = median_of(all, [](const PublishedStep& row) { return row.time_error(); });
   MESSAGE("median error of time " << error << " %");
-  CHECK(error <= 8);
+  CHECK(error <= 6);
   for (const PublishedStep& row : all) {
     CAPTURE(row.model + ", " + row.layout);
     CAPTURE(row.micro_batches);
-    const bool smallest_products = row.layout == "TP8" && row.model == Llama70B::name;
-    CHECK(row.time_error() < 0);  // what is not counted takes time
-    CHECK(row.time_error() > (smallest_products ? -25 : -10));
+    const bool worst = row.layout == "TP8" && row.model == Llama70B::name;
+    CHECK(row.time_error() < (worst ? -10 : 0));  // what is not counted takes time
+    CHECK(row.time_error() > (worst ? -13 : -7.5));
   }
+}
+
+TEST_CASE("the datasheet alone errs more in each row, by 13 % in the median") {
+  const std::vector<PublishedStep> measured_one_by_one = rows(), alone = rows(datasheet());
+  REQUIRE(alone.size() == measured_one_by_one.size());
+  CHECK(median_of(alone, [](const PublishedStep& row) { return row.time_error(); }) == doctest::Approx(13.3).epsilon(0.02));
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    CAPTURE(alone[i].model + ", " + alone[i].layout);
+    CHECK(alone[i].time_error() < measured_one_by_one[i].time_error());
+    CHECK(alone[i].time_error() > -32);
+  }
+}
+
+TEST_CASE("passes that Megatron makes beside a step: 18 bytes a parameter without replicas, 15.5 with four") {
+  CHECK(1e3 * closing_passes(machine(), 1.5e9, 1) == doctest::Approx(4.72).epsilon(1e-3));
+  CHECK(1e3 * closing_passes(machine(), 1.5e9, 4) == doctest::Approx(4.06).epsilon(1e-3));
 }
 
 TEST_CASE("each kind of figure counts: shares of products, collectives, whether they overlap, and bytes that travel") {

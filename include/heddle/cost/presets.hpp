@@ -77,11 +77,12 @@ namespace heddle::cost_room {
 }
 
 /// B200 as kernels and links were measured one by one, not as whole steps were: products reach 0.59 of the peak where they are small and 0.48 where
-/// they are large, attention 0.16 to 0.50 by the operations that a causal mask leaves; 5.72 TB/s of memory; collectives in a node 650 GB/s and 33
-/// microseconds each, whatever their ranks.
+/// they are large, attention 0.16 to 0.50 by the operations that a causal mask leaves; 5.72 TB/s of memory. Collectives in a node are rings at 650
+/// GB/s, and wait 24.3 microseconds and 8.6 for each rank but one: 33, 50 and 85 in all for 2, 4 and 8. Messages between two devices of a node use
+/// the same link: 8.6 microseconds and 650 GB/s (assumed: the source has 16.1 and 1,403).
 ///
 /// Source  sources.md#b200, sources.md#simumax
-/// Tested  oracle/b200_steps_test
+/// Tested  cost/presets_test, oracle/b200_steps_test
 [[nodiscard]] constexpr Machine measured_b200_nodes() {
   Machine b200 = b200_nodes();
   b200.efficiency = {{{0x1p36, 0.590},
@@ -104,8 +105,9 @@ namespace heddle::cost_room {
                      {6.87e11, 0.365},
                      {1.37e12, 0.416}}};
   b200.per_memory_byte = each_of(5.72e12);
-  b200.per_collective = 33e-6;
-  b200.levels[0] = {8, 0, each_of(650e9)};
+  b200.collectives = CollectiveAlgorithm::ring;
+  b200.per_collective = 24.3e-6;
+  b200.levels[0] = {8, 8.6e-6, each_of(650e9)};
   return b200;
 }
 

@@ -58,8 +58,8 @@ struct MeasuredCut {
   return measure_cut(cuts.first_node(stages), layers);
 }
 
-/// Watches steps: trainer.observe(&profile). Layers of all replicas and both directions are added up, what runs again with them, over all steps that it
-/// has seen. Steps of another plan than the one that it was made of are not counted.
+/// Watches steps: trainer.observe(&profile). Layers of all replicas and both directions are added up, what runs again with them, over all steps that
+/// it has seen. Steps of another plan than the one that it was made of are not counted.
 ///
 /// Tested  run/profile_test
 class Profile : public Observer {

@@ -42,12 +42,8 @@
 #include "heddle/graph/optimizers/adam.hpp"
 #include "heddle/graph/optimizers/sgd.hpp"
 
-#if defined(HEDDLE_CUDA_KERNELS) || defined(HEDDLE_CUDA_KERNELS_UNIT)
-#if __has_include("heddle/run/headers_hash.hpp")
-#include "heddle/run/headers_hash.hpp"  // of CMake: installed
-#elif __has_include("headers_hash.hpp")
-#include "headers_hash.hpp"  // the same of a tree that is built
-#endif
+#if (defined(HEDDLE_CUDA_KERNELS) || defined(HEDDLE_CUDA_KERNELS_UNIT)) && __has_include("headers_hash.hpp")
+#include "headers_hash.hpp"  // of CMake: beside this file where Heddle is installed
 #endif
 
 namespace heddle::compute_room {
