@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Measures what this machine costs (products, memory, messages between threads, calls) and prints it as a Machine for simulate()."};
   app.name("heddle measure");
   app.add_option("--seconds", seconds, "about how long to measure; best on a machine that does nothing else")
-      ->check(CLI::Range(0.5, 50.0))
+      ->check(output::number_from(0.5, 50.0))
       ->capture_default_str();
   app.add_option("--json", file, "writes the figures to this file as well");
   app.add_option("--read", known, "measures nothing: reads such a file and prints it");
@@ -58,6 +58,8 @@ int main(int argc, char** argv) {
       ->type_name("MODEL FILE");
   return output::run(app, [&] {
     app.parse(argc, argv);
+    for (const std::string& target : {file, profile.empty() ? std::string{} : profile[1]})
+      if (!target.empty()) io_room::Replacement{target};  // refused before anything is measured
     if (!profile.empty()) return profile_layers(profile[0], profile[1], seconds);
     const Machine machine = known.empty() ? this_machine::measured(seconds, tell) : read_machine(known);
     if (const Diagnosis fault = check(machine); !fault.ok()) throw seams_room::Error{fault};

@@ -40,6 +40,18 @@ template <class... Parts> void print(fmt::format_string<Parts...> words, Parts&&
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw run_room::refused_output(errno != 0 ? errno : EIO);
 }
 
+/// A number from one to another, which no NaN is; CLI::Range takes it for one.
+inline CLI::Validator number_from(double least, double most) {
+  const std::string words = fmt::format("FLOAT in [{:g} - {:g}]", least, most);
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return std::string{};
+        return fmt::format("Value {} not in range [{:g} - {:g}]", text, least, most);
+      },
+      words, "number_from");
+}
+
 /// Runs the body of a program with these options: the help ends it with 0, an option that is wrong with a sentence and 2.
 template <class Body> [[nodiscard]] int run(const CLI::App& app, Body body) {
   const std::string name = app.get_name();

@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
   app.add_option("--memory", s.memory, "of a device, as 80GB or 40GiB; that of the machine if none is named");
   app.add_option("--values", s.values, "what values are kept in")->check(CLI::IsMember({"float32", "bfloat16", "either"}))->capture_default_str();
   app.add_option("--efficiency", s.efficiency, "share of the peak that products reach; as the machine says if none is named, or 0.5")
-      ->check(CLI::Range(0.01, 1.0));
+      ->check(output::number_from(0.01, 1.0));
   app.add_option("--tensor", s.most_tensor, "most ranks of axis tensor")->capture_default_str();
   app.add_option("--stages", s.stages, "of a pipeline; any number, also none, if none is named");
   app.add_option("--profile", s.profile,

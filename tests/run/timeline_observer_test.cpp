@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -193,5 +194,11 @@ TEST_CASE("steps that are none are refused at once") {
           (void)TimelineObserver{Of<Single>::training, {.first = 0}};
         }) ==
         "[heddle.V05] 1 steps from step 0 on cannot be recorded. Fix: name at least one, and count them from 1 on, as in {.first = 3, .count = 1}.");
+  CHECK(said([&] {
+          (void)TimelineObserver{Of<Single>::training, {.first = std::numeric_limits<std::int64_t>::max()}};
+        }).find("cannot be recorded") != std::string::npos);
+  CHECK(said([&] {
+          (void)TimelineObserver{Of<Single>::training, {.count = std::numeric_limits<int>::max()}};
+        }).find("GB to record, more than 16. Fix: name fewer steps") != std::string::npos);
   CHECK(said([] { (void)TimelineObserver{Of<Single>::training, {.first = 1, .count = -2}}; }).find("-2 steps from step 1 on") != std::string::npos);
 }

@@ -95,7 +95,7 @@ with tempfile.TemporaryDirectory() as folder:
     ended = run("--profile", "llama-70b", str(file))
     check("a model that is not trained here", ended.returncode == 2 and "llama-70b not in {mnist,gpt2}" in ended.stderr
           and len(ended.stderr.splitlines()) == 1, ended)
-for arguments in (("--seconds", "0"), ("--seconds", "600"), ("--fast",), ("--profile", "mnist")):
+for arguments in (("--seconds", "nan"), ("--seconds", "0"), ("--seconds", "600"), ("--fast",), ("--profile", "mnist")):
     ended = run(*arguments)
     check(f"{arguments}", ended.returncode == 2 and ended.stdout == "" and len(ended.stderr.splitlines()) == 1, ended)
 for fault in faults:

@@ -34,10 +34,12 @@ struct ObservedSteps {
 class TimelineObserver : public Observer {
  public:
   explicit TimelineObserver(const Program& program, ObservedSteps steps = {}) : program_(program), steps_(steps) {
-    if (steps.first < 1 || steps.count < 1)
+    constexpr std::int64_t last = std::int64_t{1} << 62;
+    if (steps.first < 1 || steps.count < 1 || steps.first > last)
       throw Error(Code{'V', 5},
                   written({steps.count, " steps from step ", steps.first,
                            " on cannot be recorded. Fix: name at least one, and count them from 1 on, as in {.first = 3, .count = 1}."}));
+    refuse_more_than_there_is_room_for();
     ranks_.resize(static_cast<std::size_t>(program.mesh.ranks()));
     for (int r = 0; r < program.mesh.ranks(); ++r) {
       const int role = program.mesh.coordinate(Rank{r}, Axis::stage);
@@ -78,6 +80,16 @@ class TimelineObserver : public Observer {
   }
 
  private:
+  /// V05 of a record of all steps that no memory holds.
+  void refuse_more_than_there_is_room_for() const {
+    std::size_t lines = 0;
+    for (int r = 0; r < program_.mesh.ranks(); ++r) lines += records_of_step(program_, program_.mesh.coordinate(Rank{r}, Axis::stage));
+    constexpr double most = 16e9;  // bytes
+    const double bytes = static_cast<double>(lines) * sizeof(Recorded) * steps_.count;
+    if (bytes > most)
+      throw Error(Code{'V', 5}, written({steps_.count, " steps take ", static_cast<std::int64_t>(bytes / 1e9),
+                                         " GB to record, more than 16. Fix: name fewer steps: a timeline shows one of them."}));
+  }
   /// What one rank writes while others write theirs.
   /// A rank of 30 lines that has made 2 of 3 steps has a count of 60 and room for 90.
   struct alignas(64) RankRecord {
