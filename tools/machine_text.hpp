@@ -41,7 +41,6 @@ inline std::string spelled(const char (&kind)[25]) { return fmt::format("\"{}\""
 
 /// "constexpr Machine this_machine{.alpha = 1.2e-07, ...};": every member that is not as a Machine begins with, in the order in which it has them.
 inline std::string as_code(const Machine& machine) {
-  constexpr const char* algorithms[] = {"ring", "recursive_doubling", "halving_doubling", "hierarchical", "fastest", "shared_memory"};
   Members all;
   const auto write = [&]<class Figure>(std::string_view name, const Figure& figure, const Figure& otherwise) {
     if constexpr (std::is_array_v<Figure>) {
@@ -57,7 +56,7 @@ inline std::string as_code(const Machine& machine) {
       if constexpr (std::is_same_v<Figure, Bytes>)
         all.add(".{} = {}_B", name, figure.value);
       else if constexpr (std::is_same_v<Figure, CollectiveAlgorithm>)
-        all.add(".{} = CollectiveAlgorithm::{}", name, algorithms[static_cast<int>(figure)]);
+        all.add(".{} = CollectiveAlgorithm::{}", name, cost_room::words_of(figure).in_code);
       else if constexpr (std::is_same_v<Figure, bool>)
         all.add(".{} = {}", name, figure);
       else

@@ -67,4 +67,13 @@ TEST_CASE("the parts of an entry come in the order of its members, and a list en
   static_assert(entries_of(machine.levels) == 2 && entries_of(machine.speeds) == 0);
 }
 
-TEST_CASE("every way to sum has a name") { CHECK(std::size(collective_names) == static_cast<std::size_t>(CollectiveAlgorithm::shared_memory) + 1); }
+TEST_CASE("every way to sum has words of its own in files and in C++, and nothing lies behind the last") {
+  std::set<std::string_view> words;
+  int count = 0;
+  for (; !words_of(static_cast<CollectiveAlgorithm>(count)).in_files.empty(); ++count) {
+    words.insert(words_of(static_cast<CollectiveAlgorithm>(count)).in_files);
+    CHECK(words_of(static_cast<CollectiveAlgorithm>(count)).in_code.find(' ') == std::string_view::npos);
+  }
+  CHECK(static_cast<int>(words.size()) == count);
+  CHECK(count == static_cast<int>(CollectiveAlgorithm::shared_memory) + 1);
+}

@@ -60,7 +60,7 @@ check("too large a model", ended.returncode == 1 and ended.stderr.startswith("he
 for arguments, words in ((("gpt2", "--memory", "12"), "'12' is no memory"), (("gpt2", "--memory", "-3GB"), "'-3GB' is no memory"),
                          (("gpt2", "--memory", "GB"), "'GB' is no memory"), (("gpt2", "--devices", "0"), "--devices: 0 is out of range"),
                          (("gpt2", "--batch", "-8"), "--batch: -8 is out of range"), (("gpt3",), "gpt3 not in"), ((), "model is required"),
-                         (("gpt2", "--efficiency", "2"), "--efficiency")):
+                         (("gpt2", "--efficiency", "2"), "--efficiency"), (("gpt2", "--efficiency", "nan"), "--efficiency")):
     ended = run(*arguments)
     check(f"{arguments}", ended.returncode == 2 and words in ended.stderr and ended.stderr.count("\n") == 1, ended)
 ended = run("gpt2", "--machine", "abacus")

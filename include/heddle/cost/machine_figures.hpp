@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: cost. Every figure of a Machine by its name, for whoever writes, reads or checks them all.
 // Sees: cost/machine.  Does not see: plans, processes, threads.
-// In: a Machine, a function.  Out: each_figure, each_part, collective_names.
+// In: a Machine, a function.  Out: each_figure, each_part, words_of.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,24 @@
 
 namespace heddle::cost_room {
 
-/// In the order of CollectiveAlgorithm, as files have them.
-inline constexpr std::string_view collective_names[] = {"ring",    "recursive doubling", "halving and doubling", "hierarchical",
-                                                        "fastest", "shared memory"};
+/// What files and C++ call a way to sum: "halving and doubling", "halving_doubling".
+struct CollectiveWords {
+  std::string_view in_files, in_code;
+};
+/// Empty behind the last one, so that a reader can try them all.
+///
+/// Tested  cost/machine_figures_test
+[[nodiscard]] constexpr CollectiveWords words_of(CollectiveAlgorithm algorithm) {
+  switch (algorithm) {
+    case CollectiveAlgorithm::ring: return {"ring", "ring"};
+    case CollectiveAlgorithm::recursive_doubling: return {"recursive doubling", "recursive_doubling"};
+    case CollectiveAlgorithm::halving_doubling: return {"halving and doubling", "halving_doubling"};
+    case CollectiveAlgorithm::hierarchical: return {"hierarchical", "hierarchical"};
+    case CollectiveAlgorithm::fastest: return {"fastest", "fastest"};
+    case CollectiveAlgorithm::shared_memory: return {"shared memory", "shared_memory"};
+  }
+  return {};
+}
 
 /// visit(name, member) for every figure of a Machine, in the order in which it has them.
 ///

@@ -22,7 +22,7 @@
 
 namespace heddle::io_room {
 
-using cost_room::collective_names, cost_room::each_figure, cost_room::each_part, cost_room::entries_of;
+using cost_room::each_figure, cost_room::each_part, cost_room::entries_of, cost_room::words_of;
 
 /// Writes numbers so that they are read as the same bits.
 class MachineText {
@@ -46,7 +46,7 @@ class MachineText {
   void value(int number) { text_ += std::to_string(number); }
   void value(const Bytes& bytes) { text_ += std::to_string(bytes.value); }
   void value(const char (&kind)[25]) { text_ += json_word({kind, static_cast<std::size_t>(std::find(kind, kind + sizeof kind, '\0') - kind)}); }
-  void value(CollectiveAlgorithm algorithm) { text_.append("\"").append(collective_names[static_cast<std::size_t>(algorithm)]).append("\""); }
+  void value(CollectiveAlgorithm algorithm) { text_ += json_word(words_of(algorithm).in_files); }
   template <class Entry, std::size_t Most> void member(std::string_view name, Entry (&list)[Most]) {
     const std::size_t count = entries_of(list);
     if (count == 0) return;
@@ -108,8 +108,8 @@ class MachineReader {
   }
   void value(CollectiveAlgorithm& algorithm) {
     const std::string named = words_.word();
-    for (std::size_t i = 0; i < std::size(collective_names); ++i)
-      if (named == collective_names[i]) return void(algorithm = static_cast<CollectiveAlgorithm>(i));
+    for (int i = 0; !words_of(static_cast<CollectiveAlgorithm>(i)).in_files.empty(); ++i)
+      if (named == words_of(static_cast<CollectiveAlgorithm>(i)).in_files) return void(algorithm = static_cast<CollectiveAlgorithm>(i));
     words_.refuse("has '" + named.substr(0, 40) + "', which is no way to sum");
   }
   template <class Entry, std::size_t Most> void value(Entry (&list)[Most]) {
