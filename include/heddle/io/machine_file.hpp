@@ -145,8 +145,9 @@ template <class Path> void write_machine(const Path& path, const Machine& machin
   file.commit();
 }
 
-/// Errors  D01 if the file cannot be read, D31 at build if the path is none, M18 if it is none of a Machine or has more than 65,536 bytes, M16 if its
-/// figures cannot be Tested  io/machine_file_test
+/// Errors  D01 if the file cannot be read, D31 at build if the path is none, M18 if it is none of a Machine or too long,
+///         M16 if its figures cannot be
+/// Tested  io/machine_file_test
 template <class Path> [[nodiscard]] Machine read_machine(const Path& path) {
   constexpr std::uint64_t most = 1 << 16;
   const std::string name = path_text(path);

@@ -27,9 +27,9 @@ namespace heddle::cost_room {
   return seconds;
 }
 
-/// Factors by layer: how the time of a model is spread over its layers is measured, how long all of them take together is what the Machine says, since
-/// measured may have been another machine, or other values. Of layers that were measured to take 6 and 2 ms, for which the Machine says 2 ms each, the
-/// first has a factor of 1.5 in every plan, however it is split, and the second one of 0.5.
+/// Factors by layer: how the time of a model is spread over its layers is measured, how long all of them take together is what the Machine says,
+/// since measured may have been another machine, or other values. Of layers that were measured to take 6 and 2 ms, for which the Machine says 2 ms
+/// each, the first has a factor of 1.5 in every plan, however it is split, and the second one of 0.5.
 ///
 /// Tested  cost/search/measured_layers_test
 struct MeasuredLayers {
