@@ -40,8 +40,8 @@ struct FoundPlan {
 struct ComparedCut {
   FoundPlan by_times;
   FoundPlan by_operations;
-  Diagnosis times_refused;
-  Diagnosis operations_refused;
+  Diagnosis times_refused{};
+  Diagnosis operations_refused{};
 };
 
 /// What a search has found. `plans`: of each product of axes the fastest that fits, the best first; none if none does, and `fault` says why. 1,224
