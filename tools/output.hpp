@@ -8,8 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <heddle/run/run_main.hpp>
 #include <iostream>
 #include <string>
@@ -73,18 +73,21 @@ template <class Body> [[nodiscard]] int run(const CLI::App& app, Body body) {
       how);
 }
 
+/// What a signal has the process say, behind an end of the line that may be open. It is made beforehand: a handler makes no text.
+inline std::string words_at_a_signal;
+
 /// Ends the line that is being drawn and the process, as if the signal had not been caught: a shell sees 130 after ^C.
 extern "C" inline void end_by_signal(int number) {
-  static constexpr char stopped[] = "\nheddle train: stopped before the end; there is no table.\n";
-  const bool open = line_is_open != 0;
-  const char* const words = open ? stopped : stopped + 1;
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, words, std::strlen(words));
+  const std::size_t begin = line_is_open != 0 ? 0 : 1;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, words_at_a_signal.data() + begin, words_at_a_signal.size() - begin);
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
 
-/// ^C and a polite kill end with a sentence, unless whoever started the process has them ignored.
-inline void end_with_a_sentence() {
+/// ^C and a polite kill end with a sentence, unless whoever started the process has them ignored: of "there is no table" it is
+/// "heddle train: stopped before the end; there is no table."
+inline void end_with_a_sentence(const CLI::App& app, const std::string& missing) {
+  words_at_a_signal = "\n" + app.get_name() + ": stopped before the end; " + missing + ".\n";
   for (const int number : {SIGINT, SIGTERM})
     if (std::signal(number, SIG_IGN) != SIG_IGN) std::signal(number, end_by_signal);
 }

@@ -9,6 +9,7 @@
 #include <heddle/io/machine_file.hpp>
 #include <heddle/io/profile_file.hpp>
 #include <heddle/report/found_plans.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +29,9 @@ struct Settings {
   std::string values = "either";
   std::string profile;
   std::int64_t devices = 8;
-  std::int64_t batch = 0;
+  std::optional<std::int64_t> batch;
   std::int64_t most_tensor = 8;
-  std::int64_t stages = 0;
+  std::optional<std::int64_t> stages;
   double efficiency = 0;  // as the machine says
   bool again = true;
 };
@@ -54,8 +55,11 @@ Bytes bytes_in(const std::string& text) {
       break;
     }
     while (read < text.size() && text[read] == ' ') ++read;
-    if (read + unit.name.size() == text.size() && number > 0 && number * unit.bytes < 9e18)
+    if (read + unit.name.size() == text.size() && number > 0 && number * unit.bytes < 9e18) {
+      if (number * unit.bytes < 1)
+        throw CLI::ValidationError("--memory: '" + text + "' is less than a byte. Write what a device has, as in 80GB or 40GiB");
       return Bytes{static_cast<std::int64_t>(number * unit.bytes)};
+    }
   }
   throw CLI::ValidationError("--memory: '" + text + "' is no memory. Write a number above 0 and a unit, as in 80GB or 40GiB");
 }
@@ -93,9 +97,9 @@ int find_plan(const Settings& s) {
   const int devices = number_of("--devices", s.devices);
   Wishes wishes;
   wishes.devices = devices;
-  wishes.batch = s.batch == 0 ? 8 * devices : number_of("--batch", s.batch);
+  wishes.batch = s.batch ? number_of("--batch", *s.batch) : 8 * devices;
   wishes.most_tensor = number_of("--tensor", s.most_tensor);
-  wishes.stages = s.stages == 0 ? 0 : number_of("--stages", s.stages);
+  wishes.stages = s.stages ? number_of("--stages", *s.stages) : 0;
   wishes.may_round = s.values == "either";
   wishes.has_to_round = s.values == "bfloat16";
   wishes.may_run_again = s.again;
@@ -114,7 +118,7 @@ int find_plan(const Settings& s) {
   if (output::line_is_open != 0) std::fprintf(stderr, "\r%*s\r", 40, "");
   output::line_is_open = 0;
   if (!found.fault.ok()) throw HeddleError(found.fault);
-  output::print("{}", describe(model, wishes, found));
+  output::print("{}{} is defined in tools/known_models.hpp.\n", describe(model, wishes, found), model.model);
   output::flush();
   return 0;
 }

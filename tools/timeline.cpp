@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", settings.steps, "steps of each plan")->check(CLI::Range(1, 100'000))->capture_default_str();
   const CLI::Option* const step = app.add_option("--step", settings.step, "the one that is shown, counted from 1; the last if none is named");
   app.add_flag("--communication", settings.communication, "a second row for each device, for what it moves");
-  output::end_with_a_sentence();
+  output::end_with_a_sentence(app, "the timeline is not complete");
   return output::run(app, [&] {
     app.parse(argc, argv);
     if (step->count() == 0) settings.step = settings.steps;

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   const training::Options options{app, settings};
   const CLI::Option* const processes_option =
       app.add_option("--processes", processes, "runs the plans of as many devices with one process for each, started by mpirun: 1, 2 or 4");
-  output::end_with_a_sentence();
+  output::end_with_a_sentence(app, "there is no table");
   return output::run(app, [&] {
     app.parse(argc, argv);
     options.check();

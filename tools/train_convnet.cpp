@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Trains a network of three convolutions on one device and in two stages, and compares them."};
   app.name("heddle train convnet");
   const training::Options options{app, settings};
-  output::end_with_a_sentence();
+  output::end_with_a_sentence(app, "there is no table");
   return output::run(app, [&] {
     app.parse(argc, argv);
     options.check();

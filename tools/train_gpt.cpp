@@ -208,7 +208,7 @@ int main(int argc, char** argv) {
       ->check(training::number_in(0.01, 100))
       ->capture_default_str();
   app.add_option("--output", settings.output, "folder for table.txt and loss.svg");
-  output::end_with_a_sentence();
+  output::end_with_a_sentence(app, "there is no table");
   return output::run(app, [&] {
     app.parse(argc, argv);
     return train_all(settings);

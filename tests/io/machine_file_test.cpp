@@ -109,6 +109,15 @@ TEST_CASE("figures that cannot be, and files that are not there, are refused as 
   CHECK_THROWS_AS(write_machine(nowhere, Machine{}), HeddleError);
 }
 
+TEST_CASE("a Machine in front of more than 65,536 bytes is none") {
+  const Folder folder;
+  const std::string text = "{\"heddle machine\": 1, \"per_flop\": 2.5}";
+  CHECK(read_machine(folder.of(text + std::string(65'536 - text.size(), ' '))) == Machine{.per_flop = 2.5});
+  CHECK(refusal(folder.of(text + std::string(65'536 - text.size(), ' ') + "garbage")) ==
+        "[heddle.M18] '" + folder.file("text.json") +
+            "' is no Machine: it has 65,543 bytes, more than 65,536. Fix: give a file that ./heddle measure --json or write_machine() has written.");
+}
+
 TEST_CASE("space between the parts is free, and an empty list is none") {
   const Folder folder;
   CHECK(read_machine(folder.of("\n{ \"heddle machine\" :1 ,\t\"per_flop\":2.5,\"levels\":[ ] }\r\n")) == Machine{.per_flop = 2.5});

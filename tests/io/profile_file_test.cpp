@@ -83,6 +83,14 @@ TEST_CASE("a file that is no profile is one sentence with a place") {
   CHECK(refusal((folder.path / "none.json").string()).find("[heddle.D01]") == 0);
 }
 
+TEST_CASE("a profile in front of more than 1,048,576 bytes is none") {
+  const Folder folder;
+  std::string text = io_room::profile_text(measured());
+  text.resize(1 << 20, ' ');
+  CHECK(read_profile(folder.of(text)) == measured());
+  CHECK(refusal(folder.of(text + "garbage")).find("' is no profile: it has 1,048,583 bytes, more than 1,048,576. Fix: ") != std::string::npos);
+}
+
 TEST_CASE("numbers that a time cannot be are read, and refused where the layers are known") {
   const Folder folder;
   std::string text = io_room::profile_text(measured());

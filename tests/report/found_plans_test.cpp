@@ -94,6 +94,31 @@ TEST_CASE("two cuts of one plan are told with their steps, and which takes how m
   CHECK(describe(small_model(), wishes, result).find("under those times both take as long.\n") != std::string::npos);
 }
 
+TEST_CASE("of a cut that does not fit, or that a rule refuses, the row says so and nothing is compared") {
+  const Wishes wishes{.devices = 2, .batch = 64, .memory = 3_GB};
+  SearchResult result;
+  const FoundPlan by_times = found({.stages = 2, .micro_batches = 4, .cuts = 1, .before = {11}}, 0.5, 0.4);
+  result.plans = {by_times};
+  result.cut = ComparedCut{by_times, found({.stages = 2, .micro_batches = 4}, 0.75, 0.3)};
+  result.cut->by_operations.memory = Bytes{3'270'000'000};
+  result.cut->operations_refused = Diagnosis{Code{'C', 1}, "too much. Fix: less."};
+  const std::string text = describe(small_model(), wishes, result);
+  CHECK(text.find(
+            "\ncut by counted operations, Balanced<2>: a step of 750 ms, 60.0 % waiting, 3.27 GB, which does not fit in 3_GB a device\n\nPlan<") !=
+        std::string::npos);
+  result.cut->by_operations = FoundPlan{{.stages = 2, .micro_batches = 4}, {}, {}, {}};
+  result.cut->operations_refused = Diagnosis{Code{'M', 3}, "no. Fix: yes."};
+  CHECK(describe(small_model(), wishes, result).find("\ncut by counted operations, Balanced<2>: refused: [heddle.M03] no. Fix: yes.\n\nPlan<") !=
+        std::string::npos);
+}
+
+TEST_CASE("memory of small models is told in their unit") {
+  SearchResult result;
+  result.plans = {found({.data = 2}, 0.5, 0.4)};
+  result.plans[0].memory = Bytes{203'640};
+  CHECK(describe(small_model(), {.devices = 2, .batch = 64}, result).find("500 ms  203.64 KB ") != std::string::npos);
+}
+
 TEST_CASE("where layers were measured and no plan has stages, that is told") {
   SearchResult result;
   result.plans = {found({.data = 2}, 0.5, 0.4)};

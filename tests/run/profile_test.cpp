@@ -49,10 +49,10 @@ TEST_CASE("the proposed cut is the best of all cuts, for any times") {
     std::vector<int> numbers;
     for (int n = 0; n < skips.node_count; ++n)
       numbers.push_back(static_cast<int>((state = state * 6364136223846793005U + 1442695040888963407U) >> 33) % 20);
-    const auto times = seconds(numbers);
+    const auto times = seconds(numbers), of_chain = std::vector<Seconds>(times.begin(), times.begin() + chain.node_count);
     for (int stages = 1; stages <= 5; ++stages) {
-      const MeasuredCut cut = best_cut(chain, times, stages);
-      CHECK(cut.slowest().value == best_of_all(chain, times, 0, stages));  // sums of whole numbers: exact
+      const MeasuredCut cut = best_cut(chain, of_chain, stages);
+      CHECK(cut.slowest().value == best_of_all(chain, of_chain, 0, stages));  // sums of whole numbers: exact
       CHECK(cut.stages.size() == static_cast<std::size_t>(stages));
       CHECK(cut.first_node.front() == 0);
       CHECK(cut.first_node.back() == chain.node_count);
@@ -104,6 +104,23 @@ TEST_CASE("more stages than places to cut are refused with the most that fit") {
       "stages.",
       Error);
   CHECK_THROWS_AS((void)best_cut(graph_of<Skips>, times, 0), Error);
+}
+
+TEST_CASE("another number of seconds than layers is refused, and so is what is no cut") {
+  for (const int count : {0, 10, 12}) {
+    const std::string words =
+        "[heddle.M22] a cut has 11 layers, but " + std::to_string(count) + " seconds are given. Fix: give one number for each layer of the model.";
+    const std::vector<Seconds> times(static_cast<std::size_t>(count), Seconds{1});
+    CHECK_THROWS_WITH_AS((void)best_cut(graph_of<Skips>, times, 2), words.c_str(), Error);
+    CHECK_THROWS_WITH_AS((void)measure_cut({0, 4, 11}, times), words.c_str(), Error);
+  }
+  const std::vector<std::vector<int>> none{{}, {0}, {1, 3}, {0, 2, 1, 3}};
+  for (const std::vector<int>& first : none)
+    CHECK_THROWS_WITH_AS(
+        (void)measure_cut(first, seconds({1, 1, 1})),
+        "[heddle.M03] a cut does not name where its stages begin. Fix: begin with layer 0, go up, and end with the number of layers.", Error);
+  for (const std::vector<int>& devices : {std::vector<int>{0}, std::vector<int>{0, 1, 0}, std::vector<int>{0, -1}})
+    CHECK_THROWS_AS((void)measure_cut({0, 1, 3}, seconds({1, 1, 1}), devices), Error);
 }
 
 TEST_CASE("a profile adds up entries of layers over ranks, and nothing else") {

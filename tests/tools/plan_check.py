@@ -59,10 +59,22 @@ check("too large a model", ended.returncode == 1 and ended.stderr.startswith("he
       and "Fix: take more devices" in ended.stderr, ended)
 for arguments, words in ((("gpt2", "--memory", "12"), "'12' is no memory"), (("gpt2", "--memory", "-3GB"), "'-3GB' is no memory"),
                          (("gpt2", "--memory", "GB"), "'GB' is no memory"), (("gpt2", "--devices", "0"), "--devices: 0 is out of range"),
-                         (("gpt2", "--batch", "-8"), "--batch: -8 is out of range"), (("gpt3",), "gpt3 not in"), ((), "model is required"),
+                         (("gpt2", "--batch", "-8"), "--batch: -8 is out of range"),
+                         (("gpt2", "--batch", "0"), "--batch: 0 is out of range"), (("gpt2", "--stages", "0"), "--stages: 0 is out of range"),
+                         (("mnist", "--memory", "0.0000000001GB"), "--memory: '0.0000000001GB' is less than a byte. Write what a device has, as in"), (("gpt3",), "gpt3 not in"), ((), "model is required"),
                          (("gpt2", "--efficiency", "2"), "--efficiency"), (("gpt2", "--efficiency", "nan"), "--efficiency")):
     ended = run(*arguments)
     check(f"{arguments}", ended.returncode == 2 and words in ended.stderr and ended.stderr.count("\n") == 1, ended)
+ended = run("mnist", "--devices", "8", "--stages", "8")
+check("more stages than layers", ended.returncode == 1 and ended.stderr == "heddle plan: [heddle.M20] no plan of 8 devices trains Mnist with Batch<64>: "
+      "it has 3 layers to cut into 8 stages. Fix: ask for at most 3.\n", ended)
+ended = run("mnist", "--devices", "2", "--memory", "700KB")
+memories = [re.search(r" ([\d.]+) KB ", row) for row in rows_of(ended.stdout)] if ended.returncode == 0 else []
+check("memory of a small model", memories and all(memory and 0 < float(memory[1]) <= 700 for memory in memories), ended)
+ended = run("mnist", "--devices", "2", "--memory", "100KB")
+check("what a small model needs", ended.returncode == 1 and re.search(r"need more, the smallest at least \d\d\d\.\d\d KB\. Fix: ", ended.stderr), ended)
+ended = run("gpt2", "--devices", "4")
+check("where the model of the type is", ended.stdout.endswith("\nGpt2 is defined in tools/known_models.hpp.\n"), ended)
 ended = run("gpt2", "--machine", "abacus")
 check("no machine", ended.returncode == 1 and "[heddle.D01]" in ended.stderr and "abacus" in ended.stderr and ended.stderr.count("\n") == 1, ended)
 with tempfile.TemporaryDirectory() as folder:
@@ -85,6 +97,9 @@ compiled = compiles(next(line for line in shown[1][1].splitlines() if line.start
                     round(100 * float(re.search(r"([\d.]+) GB", rows_of(shown[1][1])[0])[1])))
 check("the type of a measured cut compiles", compiled.returncode == 0 and "extending::CutBefore<" in shown[1][1], compiled)
 check("it takes less than the cut by operations", float(re.search(r"the second takes ([\d.]+) times as long", shown[1][1])[1]) > 1.1, ended)
+ended = run(*shown[1][0].split(), "--memory", "1.8GB", where=SOURCE)
+check("the other cut does not fit", re.search(r"\ncut by counted operations, Balanced<4>: a step of [^\n]* GB, which does not fit in 1800_MB a device\n\n",
+                                              ended.stdout), ended)
 with open(os.path.join(SOURCE, "tests", "tools", "gpt2_profile.json"), encoding="utf-8") as file:
     profile = file.read()
 line = re.search(r"\n \[8, [^\n]*,", profile)[0]

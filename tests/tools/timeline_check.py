@@ -7,9 +7,11 @@ import collections
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as tree
 
 PROGRAM = sys.argv[1]
@@ -100,11 +102,21 @@ def refuses(folder):
     check("help names the plans", ended.returncode == 0 and all(f"  {plan} " in ended.stdout for plan in PLANS), ended.stdout)
 
 
+def ends_at_an_interrupt():
+    running = subprocess.Popen([PROGRAM, "single", "1f1b", "--steps", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)  # inside of the first plan, which takes much longer
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    check("^C ends as a signal does", running.returncode == -signal.SIGINT, running.returncode)
+    check("^C says what is missing", said == "heddle timeline: stopped before the end; the timeline is not complete.\n", said)
+
+
 with tempfile.TemporaryDirectory() as made:
     for each in PLANS:
         shows(each, made)
     predicts(made)
     refuses(made)
+    ends_at_an_interrupt()
     several = run("gpipe", "1f1b", "--steps", "2", "--communication", "--svg", os.path.join(made, "two.svg"))
     check("two plans are two sections and one picture", several.stdout.count("(measured): ") == 2 and several.returncode == 0, several.stdout + several.stderr)
     both = tree.parse(os.path.join(made, "two.svg")).getroot()

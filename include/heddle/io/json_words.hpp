@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Room: io. The words, numbers and brackets of a small JSON file, one after another, and the one sentence where another one belongs.
-// Sees: core, seams/error.  Does not see: plans, machines, processes.
-// In: text that anyone may have damaged.  Out: JsonWords.
+// Sees: core, seams/error, io/file.  Does not see: plans, machines, processes.
+// In: text that anyone may have damaged.  Out: JsonWords, text_of_file.
 #pragma once
 
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/grouped_digits.hpp"
 #include "heddle/core/written.hpp"
+#include "heddle/io/file.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::io_room {
@@ -23,6 +27,20 @@ struct JsonRefusal {
   std::string what;
   std::string_view fix;
 };
+
+/// The whole text of a file that has at most so many bytes. A Machine has at most 65,536: of one that is longer nothing is read.
+///
+/// Errors  D01 if the file cannot be read, that of the refusal if it is longer
+/// Tested  io/machine_file_test, io/profile_file_test
+[[nodiscard]] inline std::string text_of_file(const std::string& path, std::uint64_t most, const JsonRefusal& refusal) {
+  InputFile file{path};
+  if (file.most() > most)
+    throw Error(refusal.code, written({refusal.what, ": it has ", grouped_digits(file.most()), " bytes, more than ", grouped_digits(most),
+                                       ". Fix: ", refusal.fix, "."}));
+  std::string text(static_cast<std::size_t>(file.most()), '\0');
+  text.resize(file.read(std::as_writable_bytes(std::span{text})));
+  return text;
+}
 
 /// Walks through a text. Of {"rows": 8} it is asked for '{', a word, ':', a number and '}'.
 ///

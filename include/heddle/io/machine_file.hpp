@@ -66,12 +66,15 @@ class MachineText {
   std::string text_ = "{\"heddle machine\": 1";
 };
 
+/// M18, of a file of this path.
+[[nodiscard]] inline JsonRefusal no_machine(const std::string& path) {
+  return {Code{'M', 18}, quoted_path(path) + " is no Machine", "give a file that ./heddle measure --json or write_machine() has written"};
+}
+
 /// Reads what MachineText writes, the members in any order: {"heddle machine": 1, "alpha": 5e-05} has an alpha of 50 microseconds.
 class MachineReader {
  public:
-  MachineReader(std::string name, std::string text)
-      : words_(std::move(text),
-               {Code{'M', 18}, std::move(name) + " is no Machine", "give a file that ./heddle measure --json or write_machine() has written"}) {}
+  MachineReader(const std::string& path, std::string text) : words_(std::move(text), no_machine(path)) {}
   [[nodiscard]] Machine read() {
     Machine machine;
     words_.take('{');
@@ -143,15 +146,13 @@ template <class Path> void write_machine(const Path& path, const Machine& machin
   file.commit();
 }
 
-/// Errors  D01 if the file cannot be read, D31 at build if the path is none, M18 if it is none of a Machine, M16 if its figures cannot be
+/// Errors  D01 if the file cannot be read, D31 at build if the path is none, M18 if it is none of a Machine or too long,
+///         M16 if its figures cannot be
 /// Tested  io/machine_file_test
 template <class Path> [[nodiscard]] Machine read_machine(const Path& path) {
   constexpr std::uint64_t most = 1 << 16;
   const std::string name = path_text(path);
-  InputFile file{name};
-  std::string text(static_cast<std::size_t>(file.most() < most ? file.most() : most), '\0');
-  text.resize(file.read(std::as_writable_bytes(std::span{text})));
-  const Machine machine = MachineReader{quoted_path(name), std::move(text)}.read();
+  const Machine machine = MachineReader{name, text_of_file(name, most, no_machine(name))}.read();
   if (const Diagnosis fault = check(machine); !fault.ok()) throw Error{fault};
   return machine;
 }

@@ -31,12 +31,15 @@ namespace heddle::io_room {
   return text + "]}\n";
 }
 
+/// M21, of a file of this path.
+[[nodiscard]] inline JsonRefusal no_profile(const std::string& path) {
+  return {Code{'M', 21}, quoted_path(path) + " is no profile", "give a file that ./heddle measure --profile or write_profile() has written"};
+}
+
 /// Reads what profile_text writes, its members in that order. Whether the layers are those of a model, check_times says.
 class ProfileReader {
  public:
-  ProfileReader(std::string name, std::string text)
-      : words_(std::move(text),
-               {Code{'M', 21}, std::move(name) + " is no profile", "give a file that ./heddle measure --profile or write_profile() has written"}) {}
+  ProfileReader(const std::string& path, std::string text) : words_(std::move(text), no_profile(path)) {}
 
   [[nodiscard]] LayerTimes read() {
     LayerTimes times;
@@ -105,15 +108,12 @@ template <class Path> void write_profile(const Path& path, const LayerTimes& tim
   file.commit();
 }
 
-/// Errors  D01 if the file cannot be read, D31 at build if the path is none, M21 if it is no profile
+/// Errors  D01 if the file cannot be read, D31 at build if the path is none, M21 if it is no profile or has more than 1,048,576 bytes
 /// Tested  io/profile_file_test, tools.plan
 template <class Path> [[nodiscard]] LayerTimes read_profile(const Path& path) {
   constexpr std::uint64_t most = 1 << 20;
   const std::string name = path_text(path);
-  InputFile file{name};
-  std::string text(static_cast<std::size_t>(file.most() < most ? file.most() : most), '\0');
-  text.resize(file.read(std::as_writable_bytes(std::span{text})));
-  return ProfileReader{quoted_path(name), std::move(text)}.read();
+  return ProfileReader{name, text_of_file(name, most, no_profile(name))}.read();
 }
 
 }  // namespace heddle::io_room

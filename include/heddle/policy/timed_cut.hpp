@@ -17,6 +17,7 @@
 namespace heddle::policy_room {
 
 /// The best cuts of one graph into any number of stages, never through a skip connection. Layers of 3, 1, 1 and 3 seconds are cut into 3, 2 and 3.
+/// Whoever makes them gives one number for each layer: best_cut and check_times have refused any other.
 ///
 /// Tested  policy/timed_cut_test, run/profile_test
 class TimedCuts {

@@ -24,7 +24,6 @@ namespace heddle::report_room {
   for (; x > 0 && x < 0.9995 && unit < 3; ++unit) x *= 1000;
   return fixed_point(x, x < 9.995 ? 2 : x < 99.95 ? 1 : 0) + " " + units[unit];
 }
-[[nodiscard]] inline std::string gigabytes_words(Bytes bytes) { return fixed_point(static_cast<double>(bytes.value) / 1e9, 2) + " GB"; }
 
 /// Why the first of two plans is faster: what their devices compute, or how long they wait, whichever differs more.
 ///
@@ -52,20 +51,27 @@ inline void add_row(const FoundPlan& plan, Grid& grid) {
   const auto add = [&](const std::string& word) { beside += (beside.empty() ? "" : ", ") + word; };
   if (c.again) add("recompute");
   if (c.rounds_values) add("bf16");
-  grid.add({seconds_words(plan.step), gigabytes_words(plan.memory), percent_words(plan.waiting), tensor, stages, slices,
+  grid.add({seconds_words(plan.step), cost_room::bytes_words(plan.memory), percent_words(plan.waiting), tensor, stages, slices,
             c.data > 1 ? std::to_string(c.data) : "", beside});
 }
 
-/// What the fastest plan with stages takes where it is cut by measured times, and by counted operations; both under the measured times.
+/// What the fastest plan with stages takes where it is cut by measured times, and by counted operations; both under the measured times. Of a cut that
+/// is no plan of so much memory the row says why.
 ///
 /// Tested  report/found_plans_test
-[[nodiscard]] inline std::string cut_words(const ComparedCut& cut) {
-  const auto row = [](const char* by, const FoundPlan& plan) {
-    return written({by, cut_text(plan.choice), ": a step of ", seconds_words(plan.step), ", ", percent_words(plan.waiting), " waiting, ",
-                    gigabytes_words(plan.memory), "\n"});
+[[nodiscard]] inline std::string cut_words(const ComparedCut& cut, Bytes memory) {
+  const auto row = [&](const char* by, const FoundPlan& plan, const Diagnosis& refused) {
+    const std::string head = by + cut_text(plan.choice) + ": ";
+    const bool too_large = memory.value > 0 && plan.memory > memory;
+    if (!refused.ok() && !too_large) return head + "refused: " + std::string{refused.sentence().view()} + "\n";
+    return head +
+           written({"a step of ", seconds_words(plan.step), ", ", percent_words(plan.waiting), " waiting, ", cost_room::bytes_words(plan.memory),
+                    too_large ? ", which does not fit in " + cost_room::memory_text(memory) + " a device" : std::string{}, "\n"});
   };
+  const std::string text = row("Cut by measured times,     ", cut.by_times, cut.times_refused) +
+                           row("cut by counted operations, ", cut.by_operations, cut.operations_refused);
+  if (!cut.times_refused.ok() || !cut.operations_refused.ok()) return text;
   const double times = cut.by_operations.step.value / cut.by_times.step.value;
-  const std::string text = row("Cut by measured times,     ", cut.by_times) + row("cut by counted operations, ", cut.by_operations);
   if (times > 0.995 && times < 1.005) return text + "under those times both take as long.\n";
   return text + written({"under those times the second takes ", fixed_point(times, 2), " times as long.\n"});
 }
@@ -80,7 +86,7 @@ inline void add_row(const FoundPlan& plan, Grid& grid) {
   for (const FoundPlan& plan : found.plans) add_row(plan, grid);
   std::string text = grid.text();
   if (found.plans.size() > 1) text += "\n" + reason_words(found.plans[0], found.plans[1]) + "\n";
-  if (found.cut) text += "\n" + cut_words(*found.cut);
+  if (found.cut) text += "\n" + cut_words(*found.cut, wishes.memory);
   if (!found.cut && !model.times.layers.empty()) text += "\nNone of these plans has stages that could be cut by the measured times.\n";
   text += "\n" + plan_text(model, found.plans[0].choice, wishes.batch, wishes.memory) + "\n\n";
   text += grouped_digits(found.candidates) + " candidates: " + grouped_digits(found.simulated) + " simulated, " + grouped_digits(found.slower) +

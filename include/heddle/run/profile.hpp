@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -31,9 +33,30 @@ struct MeasuredCut {
   }
 };
 
+/// M22 of so many seconds for so many layers.
+inline void need_seconds(std::size_t seconds, int layers) {
+  if (layers < 0 || seconds != static_cast<std::size_t>(layers))
+    throw Error(Diagnosis{Code{'M', 22}, "a cut has "} << layers << (layers == 1 ? " layer, but " : " layers, but ")
+                                                       << static_cast<std::int64_t>(seconds)
+                                                       << " seconds are given. Fix: give one number for each layer of the model.");
+}
+
 /// The stages of a cut under given times by layer. Each stage has a device of its own, unless the devices of the stages are given.
+///
+/// Errors  M22 if there are other seconds than the cut has layers, M03 if it is no cut or its stages have other devices
+/// Tested  run/profile_test
 [[nodiscard]] inline MeasuredCut measure_cut(std::vector<int> first_node, const std::vector<Seconds>& layers,
                                              const std::vector<int>& device_of_stage = {}) {
+  const std::size_t stages = first_node.size() < 2 ? 0 : first_node.size() - 1;
+  if (stages == 0 || first_node[0] != 0 || !std::is_sorted(first_node.begin(), first_node.end()))
+    throw Error(
+        Diagnosis{Code{'M', 3}, "a cut does not name where its stages begin. Fix: begin with layer 0, go up, and end with the number of layers."});
+  const bool named = device_of_stage.size() == stages && *std::min_element(device_of_stage.begin(), device_of_stage.end()) >= 0;
+  if (!device_of_stage.empty() && !named)
+    throw Error(Diagnosis{Code{'M', 3}, "a cut of "} << static_cast<std::int64_t>(stages) << " stages is given "
+                                                     << static_cast<std::int64_t>(device_of_stage.size())
+                                                     << " devices. Fix: give one for each stage, counted from 0, or none.");
+  need_seconds(layers.size(), first_node.back());
   MeasuredCut cut{std::move(first_node), {}, {}};
   for (std::size_t c = 0; c + 1 < cut.first_node.size(); ++c) {
     Seconds sum;
@@ -48,9 +71,10 @@ struct MeasuredCut {
 
 /// The cut whose slowest stage is fastest, each on a device of its own, never through a skip connection.
 ///
-/// Errors  M03 if there are fewer places to cut than stages ask for
+/// Errors  M22 if there are other seconds than the graph has layers, M03 if there are fewer places to cut than stages ask for
 /// Tested  run/profile_test
 [[nodiscard]] inline MeasuredCut best_cut(const Graph& graph, const std::vector<Seconds>& layers, int stages) {
+  need_seconds(layers.size(), graph.node_count);
   TimedCuts cuts{graph, layers};
   if (stages < 1 || stages > cuts.most())
     throw Error(Diagnosis{Code{'M', 3}, ""} << graph.model.view() << " cannot be cut into " << stages << " stages: it has " << cuts.most() - 1

@@ -56,7 +56,16 @@ TEST_CASE("Auto is a Plan of so many devices, none of the usual ones faster") {
   CHECK(best <= step_seconds<Of<Sharded<4>>>(Slow::machine));
   CHECK(best <= step_seconds<Of<TensorParallel<4>>>(Slow::machine));
   CHECK(best <= step_seconds<Of<Pipeline<Balanced<4>, OneFOneB, Microbatches<8>>>>(Slow::machine));
-  static_assert(std::is_same_v<Auto<ForDevices<1>, Slow, Net, CrossEntropy, Adam, Batch<64>>, Plan<Net, CrossEntropy, Adam, Batch<64>>>);
+  static_assert(std::is_same_v<Auto<ForDevices<1>, Slow, Net, CrossEntropy, Adam, Batch<64>>, Of<Single>>);
+}
+
+TEST_CASE("Auto has exactly the devices that are asked for, also where no product of two axes has them") {
+  const auto found_on = []<int N>(ForDevices<N>) { return devices<Auto<ForDevices<N>, Slow, Net, CrossEntropy, Adam, Batch<240>>>; };
+  CHECK(found_on(ForDevices<1>{}) == 1);
+  CHECK(found_on(ForDevices<3>{}) == 3);
+  CHECK(found_on(ForDevices<5>{}) == 5);
+  CHECK(found_on(ForDevices<6>{}) == 6);
+  CHECK(found_on(ForDevices<8>{}) == 8);
 }
 
 TEST_CASE("a budget of memory is one of the parts of Auto") {

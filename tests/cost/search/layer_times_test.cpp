@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "cost/search/models.hpp"
 
@@ -56,6 +57,18 @@ TEST_CASE("a layer too few, too many or twice is refused with its name") {
   CHECK(refusal(of) == "[heddle.M22] a profile has layer 5, but those of Net are 0 to 4. Fix: measure the layers of that model again.");
   of.layers[5].layer = -1;
   CHECK(refusal(of).find("[heddle.M22] a profile has layer -1,") == 0);
+}
+
+TEST_CASE("seconds of another number of layers stay so many, and are refused") {
+  const std::vector<Seconds> none, four(4, Seconds{1}), six(6, Seconds{1});
+  CHECK(layer_times(graph, 8, none).layers.empty());
+  CHECK(refusal(layer_times(graph, 8, none)) ==
+        "[heddle.M22] a profile lacks layer 0 '0 Linear<4, 3>' of Net. Fix: measure the layers of that model again.");
+  CHECK(layer_times(graph, 8, four).layers.size() == 4);
+  CHECK(refusal(layer_times(graph, 8, four)) ==
+        "[heddle.M22] a profile lacks layer 4 '2 Linear<3, 2>' of Net. Fix: measure the layers of that model again.");
+  CHECK(refusal(layer_times(graph, 8, six)) ==
+        "[heddle.M22] a profile has layer 5, but those of Net are 0 to 4. Fix: measure the layers of that model again.");
 }
 
 TEST_CASE("seconds and rows that cannot be are refused with their number") {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cost/search/models.hpp"
@@ -98,6 +99,50 @@ TEST_CASE("devices that do not divide the batch are told") {
   const SearchResult found = search(small_model(), {.devices = 13, .batch = 16}, machine_of(1e-9));
   CHECK(std::string{found.fault.sentence().view()}.find("[heddle.M20] no plan of 13 devices trains Searched with Batch<16>") == 0);
   CHECK(search(small_model(), {.devices = 0, .batch = 16}, machine_of(1e-9)).fault.code == Code{'M', 19});
+}
+
+TEST_CASE("where no product of axes can be tried the sentence says what is missing") {
+  const auto says = [](const Wishes& wishes) { return std::string{search(small_model(), wishes, machine_of(1e-9)).fault.sentence().view()}; };
+  const int layers = small_model().graph->node_count;
+  CHECK(says({.devices = 64, .batch = 64, .stages = 64}) == "[heddle.M20] no plan of 64 devices trains Searched with Batch<64>: it has " +
+                                                                std::to_string(layers) + " layers to cut into 64 stages. Fix: ask for at most " +
+                                                                std::to_string(layers) + ".");
+  const std::string rows =
+      ": no product of axes gives each replica a whole number of rows, at least one for each of its stages. Fix: take a batch "
+      "that the number of devices divides.";
+  CHECK(says({.devices = 4, .batch = 2, .stages = 4}) == "[heddle.M20] no plan of 4 devices trains Searched with Batch<2>" + rows);
+  CHECK(search(small_model(), {.devices = 4, .batch = 4, .stages = 4}, machine_of(1e-9)).plans.size() > 0);
+}
+
+TEST_CASE("where a rule refuses each candidate the sentence is that of the first") {
+  const SearchResult found = search(small_model(), {.devices = 13, .batch = 12, .most_tensor = 13}, machine_of(1e-9));
+  CHECK(found.refused == found.candidates);
+  const std::string text{found.fault.sentence().view()};
+  CHECK(text.find(": a rule refuses each of " + std::to_string(found.candidates) + " candidates, the first with P01, TensorParallel<13> ") !=
+        std::string::npos);
+  CHECK(found.first_refused.code == "P01");
+}
+
+TEST_CASE("of two cuts that are compared the one that needs more memory than there is has the rule that refuses it") {
+  const Machine machine = machine_of(1e-12);
+  int too_large = 0;
+  for (const int slow : {2, 20, 38}) {
+    const SearchedModel model = measured(machine, slow, 12);
+    Wishes wishes = four_stages;
+    const SearchResult roomy = search(model, wishes, machine);
+    REQUIRE(roomy.cut);
+    CHECK(roomy.cut->times_refused.ok());
+    CHECK(roomy.cut->operations_refused.ok());
+    wishes.memory = std::min(roomy.cut->by_times.memory, roomy.cut->by_operations.memory);
+    const SearchResult tight = search(model, wishes, machine);
+    REQUIRE(tight.cut);
+    for (const auto& [plan, refused] :
+         {std::pair{tight.cut->by_times, tight.cut->times_refused}, std::pair{tight.cut->by_operations, tight.cut->operations_refused}}) {
+      CHECK((plan.memory > wishes.memory) == (refused.code == "C01"));
+      too_large += plan.memory > wishes.memory ? 1 : 0;
+    }
+  }
+  CHECK(too_large > 0);
 }
 
 TEST_CASE("the memory of a machine is the limit if none is wished") {

@@ -38,3 +38,16 @@ TEST_CASE("a request divides the batch, and what cannot be is in it as a sentenc
   CHECK(request_for(small_model(), {.data = 3}, 32, 0_B).batch.fault.code == Code{'B', 1});
   CHECK(request_for(small_model(), {.shard = 3}, 32, 0_B).layout.fault.code == Code{'M', 5});
 }
+
+TEST_CASE("bytes are told in hundredths of the unit that suits them, up where they are what is needed") {
+  using cost_room::bytes_words;
+  CHECK(bytes_words(Bytes{67'350'000'000}) == "67.35 GB");
+  CHECK(bytes_words(Bytes{67'354'999'999}) == "67.35 GB");
+  CHECK(bytes_words(Bytes{67'350'000'001}, true) == "67.36 GB");
+  CHECK(bytes_words(Bytes{67'350'000'000}, true) == "67.35 GB");
+  CHECK(bytes_words(Bytes{999'999'999}) == "1.00 GB");
+  CHECK(bytes_words(Bytes{203'640}) == "203.64 KB");
+  CHECK(bytes_words(Bytes{2'030'000}) == "2.03 MB");
+  CHECK(bytes_words(Bytes{994}) == "994 B");
+  CHECK(bytes_words(Bytes{0}) == "0 B");
+}

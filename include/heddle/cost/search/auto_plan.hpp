@@ -16,6 +16,7 @@
 #include "heddle/policy/pipeline.hpp"
 #include "heddle/policy/schedule/one_f_one_b.hpp"
 #include "heddle/policy/sharded.hpp"
+#include "heddle/policy/single.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
 
 namespace heddle::cost_room {
@@ -61,24 +62,36 @@ template <MachineType M, class... Plans> using Fastest = typename PlanAt<Fastest
 /// How many devices a plan is chosen for: ForDevices<4>.
 template <int Number> struct ForDevices { static constexpr int number = Number; };
 
-/// The usual plans of N devices: one axis, or two with 2 ranks on the inner one.
-template <int N, class... Parts> struct UsualPlans {
+/// The usual plans of N devices: one axis, or two with 2 ranks on the inner one where 2 divides N. Of 3 devices there are five, of 4 eight.
+template <int N, bool Halves, class... Parts> struct UsualPlans {
   template <int S> using Staged = Pipeline<Balanced<S>, OneFOneB, Microbatches<2 * S>>;
-  template <MachineType M>
-  using FastestOn =
-      Fastest<M, Plan<Parts..., DataParallel<N>>, Plan<Parts..., Sharded<N, OptimizerState>>, Plan<Parts..., Sharded<N>>,
-              Plan<Parts..., TensorParallel<N>>, Plan<Parts..., Staged<N>>, Plan<Parts..., Hybrid<TensorParallel<2>, DataParallel<N / 2>>>,
-              Plan<Parts..., Hybrid<Staged<2>, DataParallel<N / 2>>>, Plan<Parts..., Hybrid<TensorParallel<2>, Staged<N / 2>>>>;
+  template <MachineType M, class... Products>
+  using OneAxisOr = Fastest<M, Plan<Parts..., DataParallel<N>>, Plan<Parts..., Sharded<N, OptimizerState>>, Plan<Parts..., Sharded<N>>,
+                            Plan<Parts..., TensorParallel<N>>, Plan<Parts..., Staged<N>>, Plan<Parts..., Products>...>;
+  template <MachineType M> using FastestOn = OneAxisOr<M>;
 };
-template <class... Parts> struct UsualPlans<1, Parts...> { template <MachineType M> using FastestOn = Plan<Parts...>; };
+template <int N, class... Parts> struct UsualPlans<N, true, Parts...> {
+  using OneAxis = UsualPlans<N, false, Parts...>;
+  template <int S> using Staged = typename OneAxis::template Staged<S>;
+  template <MachineType M>
+  using FastestOn = typename OneAxis::template OneAxisOr<M, Hybrid<TensorParallel<2>, DataParallel<N / 2>>, Hybrid<Staged<2>, DataParallel<N / 2>>,
+                                                         Hybrid<TensorParallel<2>, Staged<N / 2>>>;
+};
+template <class... Parts> struct UsualPlans<1, false, Parts...> { template <MachineType M> using FastestOn = Plan<Parts..., Single>; };
+
+/// The fastest of the usual plans. That of 3 devices has 3.
+template <int N, MachineType M, class... Parts> struct AutoPlan {
+  using type = typename UsualPlans<N, N % 2 == 0, Parts...>::template FastestOn<M>;
+  static_assert(!Verdict<type>::found.ok() || Answers<type>::devices == N);  // who uses a plan that is refused is told why
+};
 
 /// A Plan of these parts whose policy the compiler chooses, for a machine of a type: Auto<ForDevices<4>, Cluster, Net, CrossEntropy, Adam,
-/// Batch<64>>. Other parts, such as Memory<80_GB> or Recompute<EveryBlock>, stand beside them. Eight plans are lowered and simulated; `search` tries
-/// all of them.
+/// Batch<64>>. Other parts, such as Memory<80_GB> or Recompute<EveryBlock>, stand beside them. Eight plans are lowered and simulated, five where
+/// the devices are odd; `search` tries all products.
 ///
 /// Errors  those of DataParallel<N>, if none can be
 /// Tested  cost/search/auto_plan_test, fail/C01_no_plan_of_auto_fits
-template <class Number, MachineType M, class... Parts> using Auto = typename UsualPlans<Number::number, Parts...>::template FastestOn<M>;
+template <class Number, MachineType M, class... Parts> using Auto = typename AutoPlan<Number::number, M, Parts...>::type;
 
 }  // namespace heddle::cost_room
 

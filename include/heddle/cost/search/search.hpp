@@ -35,10 +35,13 @@ struct FoundPlan {
   }
 };
 
-/// One plan of stages cut in two ways, under the times that its layers were measured to take: 0.9 s by them, 1.4 s by counted operations.
+/// One plan of stages cut in two ways, under the times that its layers were measured to take: 0.9 s by them, 1.4 s by counted operations. One of them
+/// is among the plans that were found; the other may be refused, as by C01 where it does not fit. No seconds are known of what cannot be lowered.
 struct ComparedCut {
   FoundPlan by_times;
   FoundPlan by_operations;
+  Diagnosis times_refused{};
+  Diagnosis operations_refused{};
 };
 
 /// What a search has found. `plans`: of each product of axes the fastest that fits, the best first; none if none does, and `fault` says why. 1,224
@@ -50,8 +53,9 @@ struct SearchResult {
   std::int64_t too_large = 0;      ///< for the memory
   std::int64_t refused = 0;        ///< by a rule
   std::int64_t slower = 0;         ///< by their bound, so they were not lowered
-  Bytes least_memory;              ///< that any of them needs; 0: nothing was asked
-  std::optional<ComparedCut> cut;  ///< of the fastest plan with stages, if layers were measured and both cuts are plans
+  Bytes least_memory;              ///< a bound below what any of them needs; 0: nothing was asked
+  std::optional<ComparedCut> cut;  ///< of the fastest plan with stages, if layers were measured
+  Diagnosis first_refused;         ///< what refuses the first of those that a rule refuses
   Diagnosis fault;
 };
 
@@ -103,7 +107,7 @@ class PlanSearch {
       ++out.candidates;
       const Scale& scale = scales.of(choice);
       if (!scale.fault.ok())
-        ++out.refused;
+        refuse(scale.fault, out);
       else if (fits(Bytes{scale.least_bytes(choice)}, out))
         all.push_back({choice, scale.least_seconds(choice), scale.likely_seconds(choice)});
     });
@@ -123,13 +127,18 @@ class PlanSearch {
     ++out.too_large;
     return false;
   }
-  /// Nothing if a rule refuses it.
-  [[nodiscard]] std::optional<LoweredPlan> lowered(const PlanChoice& choice) const {
+  static void refuse(const Diagnosis& why, SearchResult& out) {
+    if (out.refused++ == 0) out.first_refused = why;
+  }
+  /// Nothing if a rule refuses it, as `why` then says.
+  [[nodiscard]] std::optional<LoweredPlan> lowered(const PlanChoice& choice, Diagnosis& why) const {
     const LoweringRequest request = request_for(model_, choice, wishes_.batch, wishes_.memory);
-    if (!request.layout.fault.ok() || !request.batch.fault.ok()) return {};
-    if (!check_schedule_length(request.graph, request.layout, request.batch).ok()) return {};
+    why = !request.layout.fault.ok()  ? request.layout.fault
+          : !request.batch.fault.ok() ? request.batch.fault
+                                      : check_schedule_length(request.graph, request.layout, request.batch);
+    if (!why.ok()) return {};
     std::optional<LoweredPlan> plan{lower(request)};
-    if (!plan->fault().ok()) plan.reset();
+    if (why = plan->fault(); !why.ok()) plan.reset();
     return plan;
   }
   [[nodiscard]] FoundPlan simulated(const PlanChoice& choice, const Program& p) const {
@@ -142,17 +151,16 @@ class PlanSearch {
     return most;
   }
   void try_one(const PlanChoice& choice, SearchResult& out) const {
-    const std::optional<LoweredPlan> plan = lowered(choice);
-    if (!plan) {
-      ++out.refused;
-      return;
-    }
+    Diagnosis why;
+    const std::optional<LoweredPlan> plan = lowered(choice, why);
+    if (!plan) return refuse(why, out);
     if (!fits(most_of(plan->training()), out)) return;
     const FoundPlan found = simulated(choice, plan->training());
     const bool wins = !cannot_win({choice, found.step.value, 0}, out.plans);
-    const bool sound = !wins || check(*plan).ok();  // what a Plan would be refused for is not proposed
-    ++(sound ? out.simulated : out.refused);
-    if (wins && sound) keep(found, out.plans);
+    if (wins) why = check(*plan);  // what a Plan would be refused for is not proposed
+    if (!why.ok()) return refuse(why, out);
+    ++out.simulated;
+    if (wins) keep(found, out.plans);
   }
   /// The fastest plan with stages, and the same plan cut the other way.
   [[nodiscard]] std::optional<ComparedCut> compared_cut(const std::vector<FoundPlan>& plans) const {
@@ -163,10 +171,13 @@ class PlanSearch {
     other.cuts = 0;
     other.before = {};
     if (staged->choice.cuts == 0) other = cut_by_times(other, cuts);
-    const std::optional<LoweredPlan> plan = lowered(other);
-    if (!plan) return {};
-    const FoundPlan found = simulated(other, plan->training());
-    return staged->choice.cuts > 0 ? ComparedCut{*staged, found} : ComparedCut{found, *staged};
+    Diagnosis why;
+    FoundPlan found{other, {}, {}, {}};
+    if (const std::optional<LoweredPlan> plan = lowered(other, why)) {
+      found = simulated(other, plan->training());
+      why = check(*plan);
+    }
+    return staged->choice.cuts > 0 ? ComparedCut{*staged, found, {}, why} : ComparedCut{found, *staged, why, {}};
   }
   /// In the place of the one with its axes. Of two that take as long the one that was found first stays before the other.
   static void keep(const FoundPlan& plan, std::vector<FoundPlan>& plans) {
@@ -181,9 +192,21 @@ class PlanSearch {
           << '>';
     if (out.too_large > 0)
       return found << " in " << memory_text(wishes_.memory) << " a device: " << out.too_large << " of " << out.candidates
-                   << " candidates need more, the smallest " << (out.least_memory.value + 999'999) / 1'000'000
-                   << " MB. Fix: take more devices, more memory or a smaller batch.";
-    return found << ": a rule refuses each of " << out.candidates << " candidates. Fix: take a number of devices that divides the batch.";
+                   << " candidates need more, the smallest at least " << bytes_words(out.least_memory, true)
+                   << ". Fix: take more devices, more memory or a smaller batch.";
+    if (out.candidates == 0) return none_to_try(found);
+    return found << ": a rule refuses each of " << out.candidates << " candidates, the first with "
+                 << label(out.first_refused.code).view().substr(8, 3) << ", " << out.first_refused.words.view();
+  }
+  /// Where no product of axes has the devices, the stages and the rows.
+  [[nodiscard]] Diagnosis none_to_try(Diagnosis found) const {
+    const int layers = model_.graph->node_count, stages = wishes_.stages;
+    if (stages > layers)
+      return found << ": it has " << layers << " layers to cut into " << stages << " stages. Fix: ask for at most " << layers << '.';
+    if (stages > Layout::most_chunks)
+      return found << ": a pipeline has at most " << Layout::most_chunks << " stages, not " << stages << ". Fix: ask for at most as many.";
+    return found << ": no product of axes gives each replica a whole number of rows, at least one for each of its stages. Fix: take a batch that the "
+                    "number of devices divides.";
   }
 
   static constexpr std::size_t most_found = 8;

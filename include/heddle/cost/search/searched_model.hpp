@@ -80,6 +80,19 @@ template <class Model, class Loss, class Optimizer> [[nodiscard]] SearchedModel 
     if (budget.value >= bytes && budget.value % bytes == 0) return written({budget.value / bytes, name});
   return written({budget.value, "_B"});
 }
+/// Hundredths of the unit that suits them: 67,350,000,000 bytes are "67.35 GB", 203,640 are "203.64 KB". So many may be rounded up, where they are
+/// what is needed at least.
+///
+/// Tested  cost/search/searched_model_test
+[[nodiscard]] inline std::string bytes_words(Bytes bytes, bool rounded_up = false) {
+  constexpr std::pair<std::int64_t, std::string_view> units[] = {{1'000'000'000, " GB"}, {1'000'000, " MB"}, {1'000, " KB"}};
+  for (const auto& [unit, name] : units) {
+    const std::int64_t hundredth = unit / 100;
+    const std::int64_t count = bytes.value / hundredth + (bytes.value % hundredth >= (rounded_up ? 1 : hundredth / 2) ? 1 : 0);
+    if (count >= 100) return written({count / 100, count % 100 < 10 ? ".0" : ".", count % 100, name});
+  }
+  return written({bytes.value, " B"});
+}
 /// The whole type: "Plan<Gpt, CrossEntropy, AdamW, Batch<64>, DataParallel<8>, Memory<80_GB>>".
 [[nodiscard]] inline std::string plan_text(const SearchedModel& model, const PlanChoice& choice, int rows, Bytes budget) {
   return written({"Plan<", model.model, ", ", model.loss, ", ", model.optimizer, ", Batch<", rows, ">", parts_text(choice),
