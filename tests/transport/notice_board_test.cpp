@@ -78,7 +78,8 @@ TEST_CASE("R38: a folder that cannot be, or takes nothing, is one sentence") {
   });
   CHECK(begins(said[0], "[heddle.R38] the folder '" + (folder.path / "file").string() + "' in which processes meet cannot be made: "));
   CHECK(has(said[0], ". Fix: name one on a file system that all machines share and that this user may write to."));
-  CHECK(begins(said[1], "[heddle.R38] the folder '" + (folder.path / "gone").string() + "' in which processes meet takes no file of this process: No such file or directory. Fix: "));
+  CHECK(begins(said[1], "[heddle.R38] the folder '" + (folder.path / "gone").string() +
+                            "' in which processes meet takes no file of this process: No such file or directory. Fix: "));
 }
 
 TEST_CASE("numbers of processes differ and are never 0") {

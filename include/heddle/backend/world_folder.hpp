@@ -51,7 +51,7 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
 /// Source  sources.md#launchers
 /// Tested  backend/world_folder_test
 [[nodiscard]] HEDDLE_COLD inline MeetingPlace place_of_process(const Environment& environment = process_environment) {
-  if (said_place) return *said_place;
+  if (said_place) return transport_room::sound(*said_place);
   const World world = read_world(environment);
   if (!world.fault.ok()) throw Error{world.fault};
   const auto folder = environment("HEDDLE_MEETING");
@@ -68,6 +68,8 @@ struct RanksInFolder {
   static constexpr bool processes = true;
   [[nodiscard]] static Diagnosis refusal(int ranks, const Environment& environment = process_environment) {
     World world = read_world(environment);
+    if (said_place)
+      if (const Diagnosis fault = transport_room::fault_of(*said_place); !fault.ok()) return fault;
     if (said_place) world = World{"meet_in", "meet_in", said_place->ranks, said_place->rank, 0, 0, {}, {}};
     if (!world.fault.ok()) return world.fault;
     if (world.size != ranks) {
