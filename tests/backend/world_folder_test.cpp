@@ -71,6 +71,13 @@ TEST_CASE("what the program says counts before the environment") {
   CHECK(place(other) == "1 of 3 in /mine");
   CHECK(refusal(3, of({})).empty());
   CHECK(refusal(8, other).find("[heddle.R03] the plan has 8 devices, but meet_in says 3 processes") == 0);
+  for (const int rank : {-1, 3}) {
+    extending::meet_in({.folder = "/mine", .rank = rank, .ranks = 3});
+    const std::string words =
+        "[heddle.R20] this process is said to be rank " + std::to_string(rank) + " of 3. Fix: count ranks from 0, up to one less than their number.";
+    CHECK(place(other) == words);
+    CHECK(refusal(3, other) == words);
+  }
   backend_room::said_place.reset();
   CHECK(place(other) == "5 of 8 in /shared");
 }

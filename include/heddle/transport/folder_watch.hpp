@@ -126,7 +126,7 @@ class FolderWatch {
   }
 
  private:
-  /// A notice of 1,056 bytes: 40 of numbers and flags, and 1,016 of text.
+  /// A notice of 1,048 bytes: 32 of numbers, and 1,016 of text.
   struct Words {
     static constexpr std::uint64_t mark_of_all = 0x7364726f77646c68;
     enum Kind : std::int32_t { takes_part, has_left, has_stopped, two_runs };
