@@ -35,6 +35,11 @@ TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run 
   CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "none"}})) == "5 of 8 in /shared");
   CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "a/../b 7"}})) ==
         "5 of 8 in /shared/run_a_.._b_7");
+  std::map<std::string, std::string> unnamed{{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "none"}};
+  unnamed["MASTER_ADDR"] = "node7";
+  CHECK(place(of(unnamed)) == "5 of 8 in /shared");
+  unnamed["MASTER_PORT"] = "29500";
+  CHECK(place(of(unnamed)) == "5 of 8 in /shared/run_node7.29500");
   const std::map<std::string, std::string> slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", "77"}, {"HEDDLE_MEETING", "/shared"}};
   CHECK(place(of(slurm)) == "1 of 2 in /shared/run_77.0");
   auto step = slurm;

@@ -33,6 +33,8 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
     name = *run;
   else if (environment("SLURM_PROCID") && environment("SLURM_JOB_ID"))
     name = *environment("SLURM_JOB_ID") + '.' + environment("SLURM_STEP_ID").value_or("0");
+  else if (environment("MASTER_ADDR") && environment("MASTER_PORT"))  // where torchrun listens, the same in all processes of a run
+    name = *environment("MASTER_ADDR") + '.' + *environment("MASTER_PORT");
   for (char& letter : name)
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.' && letter != '-') letter = '_';
   return name.empty() ? name : "run_" + name;
@@ -47,7 +49,7 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
 /// The folder is that of HEDDLE_MEETING, in it that of the run; the rank is that of the launcher. Process 5 of 8 in job 77 under
 /// HEDDLE_MEETING=/shared/met is rank 5 of 8 in /shared/met/run_77.0.
 ///
-/// Errors  R38 no folder, R20 no numbers
+/// Errors  R38 no folder, R20 no numbers, or a rank that they do not have
 /// Source  sources.md#launchers
 /// Tested  backend/world_folder_test
 [[nodiscard]] HEDDLE_COLD inline MeetingPlace place_of_process(const Environment& environment = process_environment) {
