@@ -78,8 +78,7 @@ TEST_CASE("R38: a process that finds another one in its place says so, as where 
   });
   CHECK(said[0] == "[heddle.R38] another process is rank 1 in the folder '" + folder.text() +
                        "' too. Fix: give each run a folder of its own, and each process of it a rank of its own.");
-  CHECK(said[1] == "[heddle.R38] another run meets in the folder '" + folder.text() +
-                       "' too, and has taken a rank of it. Fix: give each run a folder of its own, and each process of it a rank of its own.");
+  CHECK(said[1] == said[0]);
 }
 
 TEST_CASE("R38: a process of another run that lives is told, and so is one of this rank that has met already") {

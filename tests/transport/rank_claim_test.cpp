@@ -93,8 +93,8 @@ TEST_CASE("a place is spoiled for the processes that have a rank there, and for 
   const NoticeBoard board{folder.path};
   const RankClaim mine{board, 1};
   CHECK_FALSE(SpoiledPlace::told(board, 1, mine));
-  SpoiledPlace::tell(board);
-  CHECK(SpoiledPlace::told(board, 1, mine));
+  SpoiledPlace::tell(board, 7);
+  CHECK(SpoiledPlace::told(board, 1, mine) == 7);
   const RankClaim other{board, 0};
   CHECK_FALSE(SpoiledPlace::told(board, 0, other));
   fs::remove(folder.path / "rank_1.held");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. How processes find each other in a folder: each says who it is and whom it has seen, until all have seen all.
-// Sees: transport/folder_watch, transport/notice_board, transport/rank_claim, seams/error.  Does not see: plans, messages, how processes were
-// started. In: a folder, a rank, a number of ranks, a deadline.  Out: FolderHandshake, the folder that this meeting alone has.
+// Sees: transport/folder_watch, transport/notice_board, transport/rank_claim, seams.  Does not see: plans, messages.
+// In: a folder, a rank, a number of ranks, a deadline.  Out: FolderHandshake, the folder that this meeting alone has.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "heddle/core/host_device.hpp"
@@ -79,8 +78,7 @@ class FolderHandshake {
   [[nodiscard]] const std::vector<NameOfMachine>& machines() const { return machines_; }
   /// Errors  R38 another run is in the place
   void check_place() const {
-    if (!SpoiledPlace::told(board_, place_.rank, claim_)) return;
-    throw Error(Code{'R', 38}, written({"another run meets in the folder '", place_.folder, "' too, and has taken a rank of it", remedy}));
+    if (const auto rank = SpoiledPlace::told(board_, place_.rank, claim_)) throw Error(Code{'R', 38}, words_of_two(*rank));
   }
   /// All others have left the handshake: what this process has written for it is not read any more.
   void clear() const { board_.remove(name_of(place_.rank)); }
@@ -134,20 +132,20 @@ class FolderHandshake {
     }
     return news;
   }
-  static constexpr const char* remedy = ". Fix: give each run a folder of its own, and each process of it a rank of its own.";
-  [[nodiscard]] std::string words_of_two() const {
-    return written({"another process is rank ", place_.rank, " in the folder '", place_.folder, "' too", remedy});
+  [[nodiscard]] HEDDLE_COLD std::string words_of_two(std::int64_t rank) const {
+    return written({"another process is rank ", rank, " in the folder '", place_.folder,
+                    "' too. Fix: give each run a folder of its own, and each process of it a rank of its own."});
   }
   [[noreturn]] HEDDLE_COLD void refuse_two() const {
     spoil();
-    throw Error(Code{'R', 38}, words_of_two());
+    throw Error(Code{'R', 38}, words_of_two(place_.rank));
   }
   /// Tells those that have not met here, and after them those that have: who leaves the handshake meanwhile makes its folder first, then looks here.
   HEDDLE_COLD void spoil() const {
-    SpoiledPlace::tell(board_);
+    SpoiledPlace::tell(board_, place_.rank);
     std::error_code problem;
     for (std::filesystem::directory_iterator it{board_.folder(), problem}, end; !problem && it != end; it.increment(problem))
-      if (it->path().filename().string().rfind("met_", 0) == 0) FolderWatch::spoil(it->path(), place_.rank, words_of_two());
+      if (it->path().filename().string().rfind("met_", 0) == 0) FolderWatch::spoil(it->path(), place_.rank, words_of_two(place_.rank));
   }
   HEDDLE_COLD void meet(std::chrono::nanoseconds deadline) {
     const auto begun = std::chrono::steady_clock::now();

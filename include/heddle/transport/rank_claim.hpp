@@ -14,9 +14,10 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <system_error>
 
 #include "heddle/core/host_device.hpp"
 #include "heddle/transport/notice_board.hpp"
@@ -47,6 +48,7 @@ class RankClaim {
   [[nodiscard]] static std::string name_of(int rank) { return "rank_" + std::to_string(rank) + ".held"; }
 
  private:
+  /// A file of number 0 is that of another process.
   struct Held {
     int file = -1;
     pid_t process = 0;
@@ -106,26 +108,30 @@ class RankClaim {
   std::uint64_t number_ = 0;
 };
 
-/// The notice "rank_3.spoiled" names the process that is rank 3 in a place of two runs by the number of its claim; for another process it means
-/// nothing.
+/// The notice "rank_3.spoiled" tells the process that is rank 3 of the rank that two processes have: 16 bytes, with the number of its claim, so that
+/// it means nothing for another process.
 ///
 /// Tested  transport/rank_claim_test
-class SpoiledPlace {
- public:
+struct SpoiledPlace {
+  std::uint64_t number = 0;
+  std::int64_t rank = -1;
+
   /// Tells all who have a rank there.
-  HEDDLE_COLD static void tell(const NoticeBoard& board) {
+  HEDDLE_COLD static void tell(const NoticeBoard& board, int rank) {
     std::error_code problem;
     for (std::filesystem::directory_iterator at{board.folder(), problem}, end; !problem && at != end; at.increment(problem)) {
       if (at->path().extension() != ".held") continue;
-      std::uint64_t number = 0;
-      if (board.get(at->path().filename().string(), std::as_writable_bytes(std::span{&number, 1})) != sizeof number) continue;
-      board.put(at->path().stem().string() + ".spoiled", {std::as_bytes(std::span{&number, 1})});
+      SpoiledPlace notice{0, rank};
+      if (board.get(at->path().filename().string(), std::as_writable_bytes(std::span{&notice.number, 1})) != sizeof notice.number) continue;
+      board.put(at->path().stem().string() + ".spoiled", {std::as_bytes(std::span{&notice, 1})});
     }
   }
-  [[nodiscard]] static bool told(const NoticeBoard& board, int rank, const RankClaim& claim) {
-    std::uint64_t number = 0;
+  /// The rank that two processes have, if this one has been told.
+  [[nodiscard]] static std::optional<std::int64_t> told(const NoticeBoard& board, int rank, const RankClaim& claim) {
+    SpoiledPlace notice;
     const std::string name = "rank_" + std::to_string(rank) + ".spoiled";
-    return board.get(name, std::as_writable_bytes(std::span{&number, 1})) == sizeof number && number == claim.number();
+    if (board.get(name, std::as_writable_bytes(std::span{&notice, 1})) != sizeof notice || notice.number != claim.number()) return std::nullopt;
+    return notice.rank;
   }
 };
 
