@@ -35,6 +35,11 @@ TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run 
   CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "none"}})) == "5 of 8 in /shared");
   CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "a/../b 7"}})) ==
         "5 of 8 in /shared/run_a_.._b_7");
+  std::map<std::string, std::string> unnamed{{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "none"}};
+  unnamed["MASTER_ADDR"] = "node7";
+  CHECK(place(of(unnamed)) == "5 of 8 in /shared");
+  unnamed["MASTER_PORT"] = "29500";
+  CHECK(place(of(unnamed)) == "5 of 8 in /shared/run_node7.29500");
   const std::map<std::string, std::string> slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", "77"}, {"HEDDLE_MEETING", "/shared"}};
   CHECK(place(of(slurm)) == "1 of 2 in /shared/run_77.0");
   auto step = slurm;
@@ -71,6 +76,13 @@ TEST_CASE("what the program says counts before the environment") {
   CHECK(place(other) == "1 of 3 in /mine");
   CHECK(refusal(3, of({})).empty());
   CHECK(refusal(8, other).find("[heddle.R03] the plan has 8 devices, but meet_in says 3 processes") == 0);
+  for (const int rank : {-1, 3}) {
+    extending::meet_in({.folder = "/mine", .rank = rank, .ranks = 3});
+    const std::string words =
+        "[heddle.R20] this process is said to be rank " + std::to_string(rank) + " of 3. Fix: count ranks from 0, up to one less than their number.";
+    CHECK(place(other) == words);
+    CHECK(refusal(3, other) == words);
+  }
   backend_room::said_place.reset();
   CHECK(place(other) == "5 of 8 in /shared");
 }

@@ -2,9 +2,13 @@
 #include "heddle/transport/folder_handshake.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 
+#include <atomic>
 #include <fstream>
+#include <iostream>
 #include <thread>
+#include <utility>
 
 #include "transport/folder_ranks.hpp"
 
@@ -74,7 +78,64 @@ TEST_CASE("R38: a process that finds another one in its place says so, as where 
   });
   CHECK(said[0] == "[heddle.R38] another process is rank 1 in the folder '" + folder.text() +
                        "' too. Fix: give each run a folder of its own, and each process of it a rank of its own.");
-  CHECK(begins(said[1], "[heddle.R03] rank 0 of 2 did not come to the folder '"));
+  CHECK(said[1] == said[0]);
+}
+
+TEST_CASE("R38: a process of another run that lives is told, and so is one of this rank that has met already") {
+  const Folder folder{"handshake_lives"};
+  std::vector<fs::path> where;
+  CHECK(met(folder, 2, where, 0ms, false) == nothing(2));
+  fs::create_directory(where[0]);
+  FolderWatch watch{where[0], 0, 2, 10s};
+  std::cout.flush();
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string words = said_by(1, [&](int) { static_cast<void>(FolderHandshake{{folder.text(), 1, 2}, 20s}); })[0];
+    _exit(begins(words, "[heddle.R38] another process is rank 1 in the folder '" + folder.text() + "' too. Fix: ") ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK_FALSE(watch.await(
+      "a call", [] { return false; }, [](int) { return true; }));
+  CHECK(watch.spoiled());
+  CHECK(watch.lost().why().find("another process is rank 1 in the folder '") == 0);
+}
+
+TEST_CASE("R20: a rank that the place does not have is told before anything is written") {
+  for (const auto& [rank, ranks] : {std::pair{-1, 2}, {2, 2}, {0, 0}, {5, -1}}) {
+    const Folder folder{"handshake_range"};
+    const std::string words = said_by(1, [&, rank = rank, ranks = ranks](int) {
+      static_cast<void>(FolderHandshake{{folder.text(), rank, ranks}, 1s});
+    })[0];
+    CHECK(words == "[heddle.R20] this process is said to be rank " + std::to_string(rank) + " of " + std::to_string(ranks) +
+                       ". Fix: count ranks from 0, up to one less than their number.");
+    CHECK(fs::is_empty(folder.path));
+  }
+}
+
+TEST_CASE("a file of this process that is gone or damaged is written again: that is no other process") {
+  const Folder folder{"handshake_gone"};
+  std::vector<fs::path> where;
+  std::atomic<bool> ends = false;
+  std::thread other{[&] {
+    for (int n = 0; n < 40 && !ends; ++n) {
+      std::this_thread::sleep_for(5ms);
+      if (n % 2 == 0) fs::remove(folder.path / "rank_0");
+      if (n % 2 == 1) std::ofstream{folder.path / "rank_0"} << "damaged";
+    }
+  }};
+  CHECK(met(folder, 2, where, 150ms) == nothing(2));
+  ends = true;
+  other.join();
+}
+
+TEST_CASE("R03 names somebody: ranks that have all met after the deadline, without time to look again, go on") {
+  for (int trial = 0; trial < 20; ++trial) {
+    const Folder folder{"handshake_late"};
+    for (const std::string& words : said_by(3, [&](int rank) { static_cast<void>(FolderHandshake{{folder.text(), rank, 3}, 1ns}); }))
+      CHECK((words.empty() || begins(words, "[heddle.R03] rank")));
+  }
 }
 
 TEST_CASE("two runs that meet one after the other in one folder, while both are there, never see each other") {

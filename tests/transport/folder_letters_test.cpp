@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <numeric>
 
 #include "transport/folder_ranks.hpp"
@@ -64,4 +65,36 @@ TEST_CASE("T10: ranks at different exchanges are told where both are, in all of 
   });
   for (const std::string& words : said)
     CHECK(words == "[heddle.T10] rank 0 is at 'a call', rank 2 at 'share of rank 1'. Fix: make the same calls in the same order in every process.");
+}
+
+TEST_CASE("a letter that is cut is not there, whatever the one before it has said") {
+  const Folder folder{"letters_cut"};
+  FolderLetters writer{folder.path, 1, 2}, reader{folder.path, 0, 2};
+  const std::string words(600, 'a'), more(600, 'b');
+  for (const std::string& said : {words, words}) {
+    writer.post("a call", bytes_of(said));
+    reader.post("a call", {});
+    CHECK(reader.all_there());
+  }
+  writer.post("a call", bytes_of(more));
+  fs::resize_file(folder.path / "1.0", 112 + 100);
+  reader.post("a call", {});
+  CHECK(reader.missing(1));
+  fs::resize_file(folder.path / "1.0", 112 + 600);
+  CHECK_FALSE(reader.missing(1));
+}
+
+TEST_CASE("T10: the name of an exchange that has no end is read to the end of its place") {
+  const Folder folder{"letters_endless"};
+  FolderLetters writer{folder.path, 1, 2}, reader{folder.path, 0, 2};
+  writer.post("a call", {});
+  reader.post("a call", {});
+  std::fstream file{folder.path / "1.0", std::ios::in | std::ios::out | std::ios::binary};
+  file.seekp(24);
+  file << std::string(88, 'x');
+  file.close();
+  CHECK_FALSE(reader.missing(1));
+  const std::string said = said_by(1, [&](int) { reader.check(); })[0];
+  CHECK(said ==
+        "[heddle.T10] rank 0 is at 'a call', rank 1 at '" + std::string(87, 'x') + "'. Fix: make the same calls in the same order in every process.");
 }

@@ -150,3 +150,68 @@ TEST_CASE("R01: of a process that ends by exit() in a call its last words tell; 
                            : "[heddle.R01] rank 1 was lost at a call, sequence 2: its process has ended in the middle of the plan, by exit() or by"));
   }
 }
+
+TEST_CASE("a process that a rank has forked says nothing when it exits: the run goes on") {
+  const Folder folder{"meeting_forks"};
+  std::cout.flush();
+  std::vector<pid_t> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    const pid_t child = fork();
+    ranks.push_back(child);
+    if (child != 0) continue;
+    const std::vector<std::string> said = [&] {
+      try {
+        FolderMeeting meeting{{folder.text(), rank, 2}, start_of(2), 20s};
+        for (int s = 0; s < 3; ++s) {
+          meeting.begin_call(step(s));
+          if (s == 1 && rank == 1) {
+            const pid_t loader = fork();
+            if (loader == 0) std::exit(0);  // in the middle of a call
+            waitpid(loader, nullptr, 0);
+          }
+          meeting.end_call();
+        }
+        return std::vector<std::string>{""};
+      } catch (const std::exception& error) {
+        return std::vector<std::string>{error.what()};
+      }
+    }();
+    _exit(said[0].empty() ? 0 : 1);
+  }
+  for (const pid_t rank : ranks) {
+    int status = -1;
+    waitpid(rank, &status, 0);
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+}
+
+TEST_CASE("R38, R01: where processes of two runs have met, one more of them ends all, in the middle of what they do") {
+  const Folder folder{"meeting_two_runs"};
+  int told[2];
+  REQUIRE(pipe(told) == 0);
+  std::cout.flush();
+  const pid_t child = fork();
+  if (child == 0) {  // rank 0 of the other run comes when two have met
+    char met = 0;
+    static_cast<void>(!read(told[0], &met, 1));
+    const std::string words = said_by(1, [&](int) { static_cast<void>(FolderMeeting{{folder.text(), 0, 2}, start_of(2), 20s}); })[0];
+    _exit(begins(words, "[heddle.R38] another process is rank 0 in the folder '" + folder.text() + "' too. Fix: give each run") ? 0 : 1);
+  }
+  for (const std::string& words : said_by(2, [&](int rank) {
+         FolderMeeting meeting{{folder.text(), rank, 2}, start_of(2), 20s};
+         for (int s = 0; s < 100'000; ++s) {
+           meeting.begin_call(step(s));
+           meeting.end_call();
+           if (s == 3 && rank == 0) static_cast<void>(!write(told[1], "m", 1));
+           std::this_thread::sleep_for(100us);
+         }
+       })) {
+    CAPTURE(words);
+    CHECK(begins(words, "[heddle.R01] rank 0 was lost at a call, sequence "));
+    CHECK(has(words, ": another process is rank 0 in the folder '" + folder.text() + "' too. Fix: give each run a folder of its own"));
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(WEXITSTATUS(status) == 0);
+  for (const int end : told) close(end);
+}

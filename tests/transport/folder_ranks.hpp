@@ -27,9 +27,10 @@ struct Folder {
   Folder& operator=(const Folder&) = delete;
   ~Folder() { fs::remove_all(path); }
   [[nodiscard]] std::string text() const { return path.string(); }
+  /// Without those that a process has locked until it ends.
   [[nodiscard]] long files() const {
-    return static_cast<long>(
-        std::count_if(fs::recursive_directory_iterator{path}, fs::recursive_directory_iterator{}, [](const auto&) { return true; }));
+    return static_cast<long>(std::count_if(fs::recursive_directory_iterator{path}, fs::recursive_directory_iterator{},
+                                           [](const auto& file) { return file.path().extension() != ".held"; }));
   }
 };
 /// What each rank has thrown, in their order; "" of one that has not.

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <fstream>
 
 #include "transport/folder_ranks.hpp"
 
@@ -93,4 +94,42 @@ TEST_CASE("R01: a rank that has left is waited for by nobody; the last to leave 
       "of rank 1.");
   CHECK(std::chrono::steady_clock::now() - begun < 1s);
   CHECK(first.leaves_last());
+}
+
+TEST_CASE("R01: of a damaged notice, a rank that is none is nobody, and text without an end ends with the notice") {
+  const Folder folder{"watch_damaged"};
+  FolderWatch watch{folder.path, 0, 2, 300ms}, other{folder.path, 1, 2, 300ms};
+  const auto damage = [&](std::int32_t rank) {
+    other.say_farewell("why");  // both "lost" and "1.words" are notices of one that has stopped now
+    std::fstream file{folder.path / "lost", std::ios::in | std::ios::out | std::ios::binary};
+    file.seekp(12);
+    file.write(reinterpret_cast<const char*>(&rank), sizeof rank);
+    file.seekp(32);
+    file << std::string(1016, 'x');
+  };
+  damage(99);
+  CHECK(wait(watch, "a call") == "[heddle.R01] rank 1 was lost at a call, sequence 3: why. Fix: look at the first error of rank 1.");
+  FolderWatch reads{folder.path, 0, 2, 300ms};  // it writes "lost" anew
+  FolderWatch writes{folder.path, 1, 2, 300ms};
+  writes.say_farewell(std::string(2000, 'y'));
+  std::fstream file{folder.path / "lost", std::ios::in | std::ios::out | std::ios::binary};
+  file.seekp(-1, std::ios::end);
+  file << 'z';
+  file.close();
+  CHECK(has(wait(reads, "a call"), ": " + std::string(1015, 'y') + ". Fix: "));
+}
+
+TEST_CASE("R01: who is told of another run in the place waits for nobody, whichever rank it is, and so do those that it tells") {
+  for (const int rank : {0, 1, 7}) {
+    const Folder folder{"watch_spoiled"};
+    FolderWatch watch{folder.path, 0, 2, 10s}, other{folder.path, 1, 2, 10s};
+    FolderWatch::spoil(folder.path, rank, "another process is there");
+    const auto begun = std::chrono::steady_clock::now();
+    CHECK(has(wait(watch, "a call"), "was lost at a call, sequence 3: another process is there"));
+    watch.say_farewell("");
+    CHECK(watch.out());
+    CHECK(has(wait(other, "a call"), "was lost at a call, sequence 3: another process is there"));
+    CHECK(std::chrono::steady_clock::now() - begun < 5s);
+  }
+  FolderWatch::spoil("/nowhere", 0, "nobody is there");
 }

@@ -2,9 +2,13 @@
 #include "heddle/transport/notice_board.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -74,11 +78,59 @@ TEST_CASE("R38: a folder that cannot be, or takes nothing, is one sentence") {
   });
   CHECK(begins(said[0], "[heddle.R38] the folder '" + (folder.path / "file").string() + "' in which processes meet cannot be made: "));
   CHECK(has(said[0], ". Fix: name one on a file system that all machines share and that this user may write to."));
-  CHECK(begins(said[1], "[heddle.R38] the folder '" + (folder.path / "gone").string() + "' in which processes meet takes no file of this process."));
+  CHECK(begins(said[1], "[heddle.R38] the folder '" + (folder.path / "gone").string() +
+                            "' in which processes meet takes no file of this process: No such file or directory. Fix: "));
 }
 
 TEST_CASE("numbers of processes differ and are never 0") {
   const std::uint64_t a = number_of_its_own(), b = number_of_its_own();
   CHECK(a != b);
   CHECK((a != 0 && b != 0));
+}
+
+TEST_CASE("R38: a pipe, a device or a folder in the place of a notice holds nobody up, and is named") {
+  const Folder folder{"notice_board_odd"};
+  const NoticeBoard board{folder.path};
+  const auto expected = [&] {
+    return "[heddle.R38] '" + (folder.path / "note").string() +
+           "' is no regular file, but processes that meet leave their notices there. Fix: remove it.";
+  };
+  REQUIRE(::mkfifo((folder.path / "note").c_str(), 0600) == 0);
+  CHECK(said_by(1, [&](int) { static_cast<void>(get(board)); })[0] == expected());
+  fs::remove(folder.path / "note");
+  fs::create_symlink("/dev/zero", folder.path / "note");
+  CHECK(said_by(1, [&](int) { static_cast<void>(get(board)); })[0] == expected());
+  fs::remove(folder.path / "note");
+  fs::create_directory(folder.path / "note");
+  CHECK(said_by(1, [&](int) { static_cast<void>(get(board)); })[0] == expected());
+}
+
+TEST_CASE("R38: what the system says is in the sentence, with what to do about it, and no half file stays") {
+  const Folder folder{"notice_board_full"};
+  const NoticeBoard board{folder.path};
+  rlimit before{}, little{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  little = before;
+  little.rlim_cur = 16;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &little) == 0);
+  const std::string large = said_by(1, [&](int) { put(board, std::string(100, 'x')); })[0];
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  CHECK(has(large, "takes no file of this process: File too large. Fix: "));
+  CHECK(folder.files() == 0);
+  fs::create_directory(folder.path / "note");
+  CHECK(has(said_by(1, [&](int) { put(board, "words"); })[0], "takes no file of this process: Is a directory. Fix: "));
+  CHECK(folder.files() == 1);
+
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  little = before;
+  little.rlim_cur = 0;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &little) == 0);
+  const std::vector<std::string> none = said_by(2, [&](int rank) { rank == 0 ? put(board, "words") : static_cast<void>(get(board)); });
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  const std::string rest = ": Too many open files. Fix: let the process open fewer files, or raise the limit on them (ulimit -n).";
+  CHECK(has(none[0], "takes no file of this process" + rest));
+  CHECK(has(none[1], "has a file 'note' that cannot be read" + rest));
+  CHECK(has(refused_folder(folder.path, "is full", ENOSPC).what(), "is full: No space left on device. Fix: free space there, or name a folder"));
 }

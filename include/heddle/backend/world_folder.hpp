@@ -33,6 +33,8 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
     name = *run;
   else if (environment("SLURM_PROCID") && environment("SLURM_JOB_ID"))
     name = *environment("SLURM_JOB_ID") + '.' + environment("SLURM_STEP_ID").value_or("0");
+  else if (environment("MASTER_ADDR") && environment("MASTER_PORT"))  // where torchrun listens, the same in all processes of a run
+    name = *environment("MASTER_ADDR") + '.' + *environment("MASTER_PORT");
   for (char& letter : name)
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.' && letter != '-') letter = '_';
   return name.empty() ? name : "run_" + name;
@@ -47,11 +49,11 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
 /// The folder is that of HEDDLE_MEETING, in it that of the run; the rank is that of the launcher. Process 5 of 8 in job 77 under
 /// HEDDLE_MEETING=/shared/met is rank 5 of 8 in /shared/met/run_77.0.
 ///
-/// Errors  R38 no folder, R20 no numbers
+/// Errors  R38 no folder, R20 no numbers, or a rank that they do not have
 /// Source  sources.md#launchers
 /// Tested  backend/world_folder_test
 [[nodiscard]] HEDDLE_COLD inline MeetingPlace place_of_process(const Environment& environment = process_environment) {
-  if (said_place) return *said_place;
+  if (said_place) return transport_room::sound(*said_place);
   const World world = read_world(environment);
   if (!world.fault.ok()) throw Error{world.fault};
   const auto folder = environment("HEDDLE_MEETING");
@@ -68,6 +70,8 @@ struct RanksInFolder {
   static constexpr bool processes = true;
   [[nodiscard]] static Diagnosis refusal(int ranks, const Environment& environment = process_environment) {
     World world = read_world(environment);
+    if (said_place)
+      if (const Diagnosis fault = transport_room::fault_of(*said_place); !fault.ok()) return fault;
     if (said_place) world = World{"meet_in", "meet_in", said_place->ranks, said_place->rank, 0, 0, {}, {}};
     if (!world.fault.ok()) return world.fault;
     if (world.size != ranks) {

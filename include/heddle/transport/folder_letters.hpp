@@ -88,7 +88,9 @@ class FolderLetters {
     if (!there_[at(rank)]) {
       Letter& letter = letters_[at(rank)];
       const std::size_t got = board_.get(name_of(rank, number_), std::as_writable_bytes(std::span{&letter, 1}));
-      there_[at(rank)] = got >= sizeof(Head) && letter.head.mark == Head::mark_of_all && letter.head.number == number_;
+      there_[at(rank)] = got >= sizeof(Head) && letter.head.mark == Head::mark_of_all && letter.head.number == number_ && letter.head.bytes >= 0 &&
+                         got - sizeof(Head) >= std::min(letter.small.size(), static_cast<std::size_t>(letter.head.bytes));
+      letter.head.what.back() = '\0';
     }
     return !there_[at(rank)];
   }

@@ -4,6 +4,9 @@
 // In: a MeetingPlace, a StartPledge, a deadline.  Out: FolderMeeting.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -39,8 +42,9 @@ class FolderMeeting final : private FolderResident {
  public:
   using World = MeetingPlace;
   FolderMeeting(const MeetingPlace& place, const StartPledge& start, std::chrono::nanoseconds deadline)
-      : place_(sound(place, start)), handshake_(place_, positive_deadline(deadline)), letters_(handshake_.folder(), place_.rank, place_.ranks),
+      : place_(counted(place, start)), handshake_(place_, positive_deadline(deadline)), letters_(handshake_.folder(), place_.rank, place_.ranks),
         watch_(handshake_.folder(), place_.rank, place_.ranks, deadline) {
+    refuse_other_run();
     std::vector<StartPledge> pledges(static_cast<std::size_t>(place_.ranks));
     exchange("the start of the plan", std::as_bytes(std::span{&start, 1}), [&](int r, std::span<const std::byte> said) {
       std::memcpy(static_cast<void*>(&pledges[static_cast<std::size_t>(r)]), said.data(), std::min(said.size(), sizeof(StartPledge)));
@@ -109,21 +113,38 @@ class FolderMeeting final : private FolderResident {
   }
   /// This rank stops: the others are told why. Where the folder takes nothing any more they find out at the deadline.
   void give_up(Rank, const std::string& why) noexcept {
-    try {
-      watch_.say_farewell(why);
-    } catch (const std::exception&) {  // what made this rank stop is said, not this
-    }
+    if (::getpid() != process_) return;                           // a process that this one has forked takes no part
+    static_cast<void>(could([&] { watch_.say_farewell(why); }));  // what made this rank stop is said, not what hinders its farewell
   }
 
  private:
   static constexpr const char* end_of_the_process = "its process has ended in the middle of the plan, by exit() or by the end of main";
 
-  /// Errors  R03 another number of processes than devices
-  [[nodiscard]] static const MeetingPlace& sound(const MeetingPlace& place, const StartPledge& start) {
+  /// Errors  R03 another number of processes than devices, R20 a rank that they do not have
+  [[nodiscard]] static MeetingPlace counted(const MeetingPlace& place, const StartPledge& start) {
     if (place.ranks != start.ranks)
       throw Error(Code{'R', 3}, written({"the plan has ", start.ranks, " devices, but this process is rank ", place.rank, " of ", place.ranks,
                                          ". Fix: start ", start.ranks, " processes, with torchrun, srun, or RANK and WORLD_SIZE set in each."}));
-    return place;
+    return sound(place);
+  }
+  /// Whether the action has thrown no exception.
+  template <class Action> [[nodiscard]] static bool could(Action action) noexcept {
+    try {
+      action();
+    } catch (const std::exception&) {
+      return false;
+    }
+    return true;
+  }
+  /// Another run may have come to the place before the folder of this meeting was there.
+  void refuse_other_run() {
+    try {
+      handshake_.check_place();
+    } catch (const Error& error) {
+      give_up(rank(), std::string{error.words()});
+      static_cast<void>(could([&] { static_cast<void>(watch_.leaves_last()); }));
+      throw;
+    }
   }
   [[nodiscard]] RankLost lost(const OperationName& operation, std::int64_t k) {
     RankLost error = watch_.lost().error(operation, k);
@@ -139,20 +160,22 @@ class FolderMeeting final : private FolderResident {
     if (!watch_.await(
             what, [&] { return letters_.all_there(); }, missing))
       throw lost(what, k);
+    if (watch_.hears_of_loss() && watch_.spoiled()) throw lost(what, k);
     letters_.check();
     for (int r = 0; r < place_.ranks; ++r) take(r, letters_.said(r, mine));
   }
   void process_ends() override { leave(true, end_of_the_process); }
   /// Nothing is said here any more. Whoever is the last to leave takes the folder down.
   void leave(bool gives_up, const std::string& why) noexcept {
+    if (::getpid() != process_) return;
     FoldersOfProcess::instance().remove(*this);
-    try {
-      if (gives_up || in_call_) give_up(rank(), why);
+    if (gives_up || in_call_) give_up(rank(), why);
+    static_cast<void>(could([&] {
       if (watch_.leaves_last()) letters_.board().take_down();
-    } catch (const std::exception&) {  // the folder is gone: nobody reads it
-    }
+    }));  // where the folder is gone nobody reads it
   }
 
+  pid_t process_ = ::getpid();
   int exceptions_ = std::uncaught_exceptions();
   MeetingPlace place_;
   FolderHandshake handshake_;

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "heddle/core/host_device.hpp"
@@ -45,7 +46,23 @@ class FolderWatch {
 
   [[nodiscard]] const LostRanks& lost() const { return lost_; }
   /// Whether this rank has stopped.
-  [[nodiscard]] bool out() const { return lost_.contains(rank_); }
+  [[nodiscard]] bool out() const { return words_[at(rank_)].kind == Words::has_stopped; }
+  /// Whether another run is in the place of this one, as far as it is known.
+  [[nodiscard]] bool spoiled() const { return spoiled_; }
+  /// All who have met in the folder are told that another process is `rank` there, in the place of this one or beside it.
+  HEDDLE_COLD static void spoil(const std::filesystem::path& folder, int rank, const std::string& why) {
+    if (std::error_code ignored; !std::filesystem::exists(folder / "lost", ignored)) return;
+    Words words;
+    words.kind = Words::two_runs;
+    words.rank = rank;
+    words.say(why);
+    try {
+      NoticeBoard{folder}.put("lost", {std::as_bytes(std::span{&words, 1})});
+    } catch (const Error&) {
+      std::error_code gone;  // its run has ended meanwhile
+      if (std::filesystem::exists(folder, gone)) throw;
+    }
+  }
   /// Whether the rank needs nobody any more: its part has ended as it should.
   [[nodiscard]] bool left(int rank) const { return words_[at(rank)].kind == Words::has_left; }
   /// Whether some rank has stopped, as far as it is known: looks are some milliseconds apart.
@@ -109,10 +126,10 @@ class FolderWatch {
   }
 
  private:
-  /// A notice of 1,056 bytes: 40 of numbers and flags, and 1,016 of text.
+  /// A notice of 1,048 bytes: 32 of numbers, and 1,016 of text.
   struct Words {
     static constexpr std::uint64_t mark_of_all = 0x7364726f77646c68;
-    enum Kind : std::int32_t { takes_part, has_left, has_stopped };
+    enum Kind : std::int32_t { takes_part, has_left, has_stopped, two_runs };
     std::uint64_t mark = mark_of_all;
     std::int32_t kind = takes_part;
     std::int32_t rank = -1;    // who was lost first, of one that has stopped
@@ -134,6 +151,7 @@ class FolderWatch {
   [[nodiscard]] bool get(const std::string& name, Words& words) const {
     Words read;
     if (board_.get(name, std::as_writable_bytes(std::span{&read, 1})) != sizeof read || read.mark != Words::mark_of_all) return false;
+    read.text.back() = '\0';
     words = read;
     return true;
   }
@@ -150,9 +168,13 @@ class FolderWatch {
   }
   void look_for_loss() {
     Words first;
-    if (heard_ || !get("lost", first) || first.kind != Words::has_stopped) return;
+    if (heard_ || !get("lost", first) || (first.kind != Words::has_stopped && first.kind != Words::two_runs)) return;
     heard_ = true;
-    lost_.add_if_first(first.rank, first.text.data());
+    spoiled_ = first.kind == Words::two_runs;
+    if (first.rank >= 0 && at(first.rank) < words_.size())
+      lost_.add_if_first(first.rank, first.text.data());
+    else if (spoiled_)
+      lost_.add_if_first(rank_, first.text.data());  // the other run has more ranks
     add_lost();
   }
   void add_lost() {
@@ -177,6 +199,7 @@ class FolderWatch {
   }
   /// Whether a rank that is still waited for has stopped or has left.
   template <class Needs> [[nodiscard]] bool hopeless(Needs needs) {
+    if (spoiled_) return true;
     for (int other = 0; other < static_cast<int>(words_.size()); ++other) {
       if (other == rank_ || (!lost_.contains(other) && !left(other)) || !needs(other)) continue;
       lost_.add_if_first(other, "its part in the plan has ended, because its trainer is gone");
@@ -207,6 +230,7 @@ class FolderWatch {
   std::vector<std::int64_t> counted_;  // by rank: how often it had written when this rank asked first
   Clock::time_point next_look_{};
   bool heard_ = false;
+  bool spoiled_ = false;
 };
 
 }  // namespace heddle::transport_room

@@ -4,10 +4,14 @@
 // In: a folder, names, bytes.  Out: NoticeBoard.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <random>
 #include <span>
@@ -27,17 +31,24 @@ namespace heddle::transport_room {
   return (static_cast<std::uint64_t>(device()) << 32U | device()) | 1U;
 }
 
-/// R38: the folder does not take what a process says.
-[[nodiscard]] HEDDLE_COLD inline Error refused_folder(const std::filesystem::path& folder, const std::string& why) {
-  return Error(Code{'R', 38}, written({"the folder '", folder.string(), "' in which processes meet ", why,
-                                       ". Fix: name one on a file system that all machines share and that this user may write to."}));
+/// What to do about an error of the system in a folder.
+[[nodiscard]] HEDDLE_COLD inline std::string remedy_of_folder(int number) {
+  if (number == ENOSPC || number == EDQUOT) return "free space there, or name a folder that has some.";
+  if (number == EMFILE || number == ENFILE) return "let the process open fewer files, or raise the limit on them (ulimit -n).";
+  return "name one on a file system that all machines share and that this user may write to.";
+}
+/// R38: the folder does not take what a process says. `number` is the errno of it, 0 where the system has said nothing.
+[[nodiscard]] HEDDLE_COLD inline Error refused_folder(const std::filesystem::path& folder, const std::string& why, int number = 0) {
+  const std::string words = number == 0 ? "" : ": " + std::generic_category().message(number);
+  return Error(Code{'R', 38},
+               written({"the folder '", folder.string(), "' in which processes meet ", why, words, ". Fix: ", remedy_of_folder(number)}));
 }
 
 /// A notice is written beside its place and renamed, so a reader sees the one before or this one. Names that are there are replaced and not removed:
 /// a file system such as NFS may hide a new name from other machines for a while, and asks the server again for one that a process opens. Of a board
 /// in /shared/run7 the notice "3.words" is the file /shared/run7/3.words.
 ///
-/// Errors  R38 the folder cannot be made or written
+/// Errors  R38 the folder cannot be made, written or read, or has a pipe, a device or a folder in the place of a notice
 /// Source  sources.md#nfs
 /// Tested  transport/notice_board_test
 class NoticeBoard {
@@ -46,29 +57,42 @@ class NoticeBoard {
     std::error_code problem;
     std::filesystem::create_directories(folder_, problem);
     if (std::error_code ignored; std::filesystem::is_directory(folder_, ignored)) return;
-    throw refused_folder(folder_, "cannot be made: " + problem.message());
+    throw refused_folder(folder_, "cannot be made", problem.value() == 0 ? ENOTDIR : problem.value());
   }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
   void put(const std::string& name, std::initializer_list<std::span<const std::byte>> parts) const {
-    const std::filesystem::path part = folder_ / (name + '.' + std::to_string(own_));
-    {
-      std::ofstream out{part, std::ios::binary};
-      for (const std::span<const std::byte> bytes : parts)
-        out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-      out.close();
-      if (!out) throw refused_folder(folder_, "takes no file of this process");
-    }
-    std::error_code problem;
-    std::filesystem::rename(part, folder_ / name, problem);
-    if (problem) throw refused_folder(folder_, "takes no file of this process: " + problem.message());
+    const std::string part = (folder_ / (name + '.' + std::to_string(own_))).string();
+    const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    int problem = file < 0 ? errno : 0;
+    for (const std::span<const std::byte> bytes : parts)
+      if (problem == 0) problem = write_all(file, bytes);
+    if (file >= 0 && ::close(file) != 0 && problem == 0) problem = errno;
+    if (problem == 0 && ::rename(part.c_str(), (folder_ / name).c_str()) != 0) problem = errno;
+    if (problem == 0) return;
+    if (file >= 0) ::unlink(part.c_str());
+    throw refused_folder(folder_, "takes no file of this process", problem);
   }
   /// The bytes of the notice from `first` on, as many as there is room for; returns how many there were, 0 without such a notice.
   [[nodiscard]] std::size_t get(const std::string& name, std::span<std::byte> room, std::size_t first = 0) const {
-    std::ifstream in{folder_ / name, std::ios::binary};
-    if (!in || (first > 0 && !in.seekg(static_cast<std::streamoff>(first)))) return 0;
-    in.read(reinterpret_cast<char*>(room.data()), static_cast<std::streamsize>(room.size()));
-    return static_cast<std::size_t>(in.gcount());
+    const std::string path = (folder_ / name).string();
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // a pipe without a writer holds nobody up
+    if (file < 0 && (errno == ENOENT || errno == ESTALE)) return 0;
+    struct stat seen {};
+    int problem = file < 0 || ::fstat(file, &seen) != 0 ? errno : 0;
+    const bool odd = problem == 0 && !S_ISREG(seen.st_mode);
+    std::size_t got = 0;
+    while (problem == 0 && !odd && got < room.size()) {
+      const ssize_t count = ::pread(file, room.data() + got, room.size() - got, static_cast<off_t>(first + got));
+      if (count == 0) break;
+      if (count > 0) got += static_cast<std::size_t>(count);
+      if (count < 0 && errno != EINTR) problem = errno;
+    }
+    if (file >= 0) ::close(file);
+    if (odd)
+      throw Error(Code{'R', 38}, written({"'", path, "' is no regular file, but processes that meet leave their notices there. Fix: remove it."}));
+    if (problem != 0 && problem != ESTALE) throw refused_folder(folder_, "has a file '" + name + "' that cannot be read", problem);
+    return problem == 0 ? got : 0;
   }
   void remove(const std::string& name) const noexcept {
     std::error_code ignored;
@@ -81,6 +105,15 @@ class NoticeBoard {
   }
 
  private:
+  /// Returns 0, or the errno of what went wrong.
+  [[nodiscard]] static int write_all(int file, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(file, bytes.data(), bytes.size());
+      if (count < 0 && errno != EINTR) return errno;
+      if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+    return 0;
+  }
   std::filesystem::path folder_;
   std::uint64_t own_ = number_of_its_own();  // in the names of files that are not whole yet
 };
