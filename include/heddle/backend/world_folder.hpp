@@ -29,12 +29,14 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
 /// What a launcher calls the run, as a name of a folder: runs of one name of HEDDLE_MEETING then never see each other. Empty where it has no name.
 [[nodiscard]] HEDDLE_COLD inline std::string name_of_run(const Environment& environment) {
   std::string name;
-  if (const auto run = environment("TORCHELASTIC_RUN_ID"); run && *run != "none")
+  const auto run = environment("TORCHELASTIC_RUN_ID"), job = environment("SLURM_JOB_ID");
+  const auto address = environment("MASTER_ADDR"), port = environment("MASTER_PORT");  // where torchrun listens, the same in all processes of a run
+  if (run && *run != "none")
     name = *run;
-  else if (environment("SLURM_PROCID") && environment("SLURM_JOB_ID"))
-    name = *environment("SLURM_JOB_ID") + '.' + environment("SLURM_STEP_ID").value_or("0");
-  else if (environment("MASTER_ADDR") && environment("MASTER_PORT"))  // where torchrun listens, the same in all processes of a run
-    name = *environment("MASTER_ADDR") + '.' + *environment("MASTER_PORT");
+  else if (job && environment("SLURM_PROCID"))
+    name = *job + '.' + environment("SLURM_STEP_ID").value_or("0");
+  else if (address && port)
+    name = *address + '.' + *port;
   for (char& letter : name)
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.' && letter != '-') letter = '_';
   return name.empty() ? name : "run_" + name;

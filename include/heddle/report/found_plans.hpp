@@ -68,8 +68,8 @@ inline void add_row(const FoundPlan& plan, Grid& grid) {
            written({"a step of ", seconds_words(plan.step), ", ", percent_words(plan.waiting), " waiting, ", cost_room::bytes_words(plan.memory),
                     too_large ? ", which does not fit in " + cost_room::memory_text(memory) + " a device" : std::string{}, "\n"});
   };
-  const std::string text = row("Cut by measured times,     ", cut.by_times, cut.times_refused) +
-                           row("cut by counted operations, ", cut.by_operations, cut.operations_refused);
+  std::string text = row("Cut by measured times,     ", cut.by_times, cut.times_refused) +
+                     row("cut by counted operations, ", cut.by_operations, cut.operations_refused);
   if (!cut.times_refused.ok() || !cut.operations_refused.ok()) return text;
   const double times = cut.by_operations.step.value / cut.by_times.step.value;
   if (times > 0.995 && times < 1.005) return text + "under those times both take as long.\n";
