@@ -70,20 +70,43 @@ class Scales {
 
   [[nodiscard]] const Scale& of(const PlanChoice& c) {
     const int rows = batch_ / c.batch_ranks() / c.rounds / c.micro_batches;
-    const Key key{c.tensor, c.splits_sequences, c.again, c.rounds_values, rows, c.again && c.stages > 1};
+    const int chunks = c.again && c.stages > 1 ? c.stages * chunks_a_device(c.order) : 0;
+    const Key key{c.tensor, c.splits_sequences, c.again, c.rounds_values, rows, chunks};
     const auto found = all_.find(key);
     if (found != all_.end()) return found->second;
-    Scale made = make(c, rows);
-    if (c.again && c.stages > 1) {  // a stage that ends inside a block runs less of it again
-      PlanChoice keeps = c;
-      keeps.again = false;
-      if (const Scale& kept = of(keeps); kept.fault.ok()) made.seconds = std::min(made.seconds, kept.seconds);
-    }
-    return all_.emplace(key, made).first->second;
+    return all_.emplace(key, chunks > 0 ? of_chunks(c, chunks, rows) : make(c, rows)).first->second;
   }
 
  private:
-  using Key = std::tuple<int, bool, bool, bool, int, bool>;
+  using Key = std::tuple<int, bool, bool, bool, int, int>;
+  /// Of a model that runs blocks again, cut into chunks: one that ends inside a block leaves out at most what that block would run again.
+  [[nodiscard]] Scale of_chunks(const PlanChoice& c, int chunks, int rows) {
+    const auto cached = [&](bool again) -> const Scale& {
+      PlanChoice whole = c;
+      whole.again = again;
+      const Key key{c.tensor, c.splits_sequences, again, c.rounds_values, rows, 0};
+      const auto found = all_.find(key);
+      return found != all_.end() ? found->second : all_.emplace(key, make(whole, rows)).first->second;
+    };
+    Scale made = cached(true);
+    const Scale& kept = cached(false);
+    if (kept.fault.ok()) made.seconds -= std::min(1.0, chunks * largest_block()) * std::max(0.0, made.seconds - kept.seconds);
+    return made;
+  }
+  /// Share of the operations of all blocks that the largest one has.
+  [[nodiscard]] double largest_block() const {
+    const Graph& graph = *model_.graph;
+    std::map<int, double> blocks;
+    double all = 0;
+    for (int n = 0; n < graph.node_count; ++n)
+      if (graph.nodes[n].block >= 0) {
+        blocks[graph.nodes[n].block] += static_cast<double>(graph.leaf(n).forward_flops);
+        all += static_cast<double>(graph.leaf(n).forward_flops);
+      }
+    double most = 0;
+    for (const auto& [block, operations] : blocks) most = std::max(most, operations);
+    return all > 0 ? most / all : 1;
+  }
   [[nodiscard]] Scale make(const PlanChoice& c, int rows) const {
     PlanChoice alone;
     alone.tensor = c.tensor;
