@@ -51,19 +51,13 @@ template <class Events> [[nodiscard]] Estimate estimate_of(const StepWalk<Events
   return estimate_of(walk, machine);
 }
 
-/// What `read` finds in a walk of a plan; no number on a machine or of a plan that check(machine, program) refuses.
-template <class ThePlan, class Read> [[nodiscard]] constexpr auto read_of_walk(const Machine& machine, Read read) {
-  if constexpr (Verdict<ThePlan>::found.ok()) {
-    const Program& p = ThePlan::training;
-    if (!check(machine, p).ok()) return std::numeric_limits<double>::quiet_NaN();
-    NoEvents none;
-    StepWalk<NoEvents> walk{p, machine, machine.unequal(), none};
-    walk.run();
-    return read(walk);
-  } else {
-    heard(Refusal<ThePlan>{});
-    return RefusedNumber{};
-  }
+/// What `read` finds in a walk of a sound plan; no number on a machine that check(machine, program) refuses for it.
+template <class Read> [[nodiscard]] constexpr double read_of_walk(const Program& p, const Machine& machine, Read read) {
+  if (!check(machine, p).ok()) return std::numeric_limits<double>::quiet_NaN();
+  NoEvents none;
+  StepWalk<NoEvents> walk{p, machine, machine.unequal(), none};
+  walk.run();
+  return read(walk);
 }
 
 /// When the step of a plan is over, as a constant: static_assert(step_seconds<MyPlan>(Machine{}) < 1e9).
@@ -71,7 +65,12 @@ template <class ThePlan, class Read> [[nodiscard]] constexpr auto read_of_walk(c
 /// Errors  the plan's own; on a machine or plan that check(machine, program) refuses it is no constant
 /// Tested  cost/simulate_test
 template <class ThePlan> [[nodiscard]] constexpr auto step_seconds(const Machine& machine) {
-  return read_of_walk<ThePlan>(machine, [](const auto& walk) { return walk.step(); });
+  if constexpr (Verdict<ThePlan>::found.ok()) {
+    return read_of_walk(ThePlan::training, machine, [](const auto& walk) { return walk.step(); });
+  } else {
+    heard(Refusal<ThePlan>{});
+    return RefusedNumber{};
+  }
 }
 
 /// Share of the devices' time in which they do not compute, as a constant: static_assert(bubble<MyPlan>(Machine{}) < 0.2). The order of the lists and
@@ -81,11 +80,16 @@ template <class ThePlan> [[nodiscard]] constexpr auto step_seconds(const Machine
 /// Errors  the plan's own
 /// Tested  cost/simulate_test
 template <class ThePlan> [[nodiscard]] constexpr auto bubble(const Machine& machine) {
-  return read_of_walk<ThePlan>(machine, [](const auto& walk) -> double {
-    double busy = 0;
-    for (int d = 0; d < walk.count(); ++d) busy += walk.busy(d);
-    return walk.step() > 0 ? 1 - busy / (walk.step() * walk.count()) : 0;
-  });
+  if constexpr (Verdict<ThePlan>::found.ok()) {
+    return read_of_walk(ThePlan::training, machine, [](const auto& walk) {
+      double busy = 0;
+      for (int d = 0; d < walk.count(); ++d) busy += walk.busy(d);
+      return walk.step() > 0 ? 1 - busy / (walk.step() * walk.count()) : 0;
+    });
+  } else {
+    heard(Refusal<ThePlan>{});
+    return RefusedNumber{};
+  }
 }
 
 }  // namespace heddle::cost_room
