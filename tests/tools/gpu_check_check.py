@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Asks tools/gpu_check what it says of wrong options and of a machine without a GPU; and what it makes of its examples beside a stub of
+"""Asks tools/gpu_check what it says of wrong options and of a machine without a GPU; and what it makes of its examples beside a stand-in for
 nvidia-smi; with --build its programs are compiled by nvcc, where that is.
 
 usage: gpu_check_check.py SCRIPT [--build]
@@ -43,36 +43,36 @@ PARTS = ("rates", "bits", "bits_fused", "graphs", "kernels", "plans", "cards", "
 EXAMPLES = pathlib.Path(SCRIPT).resolve().parents[1] / "examples" / "on_cards"
 
 
-def stub(path, *lines):
+def stand_in(path, *lines):
     path.write_text("#!/bin/sh\n" + "".join(line + "\n" for line in lines))
     path.chmod(0o755)
 
 
-def run_stubs(cards, **said):
-    """What gpu_check says of stubs in the place of its programs: parts say nothing, and an example what is given."""
+def run_stand_ins(cards, **said):
+    """What gpu_check says of stand-ins in the place of its programs: parts say nothing, and an example what is given."""
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder)
         (here / "bin").mkdir()
-        stub(here / "bin" / "nvidia-smi", *(f"echo 'GPU {n}: stub'" for n in range(cards)))
-        stub(here / "bin" / "mpirun", "exec true" if cards < 4 else f"cat '{EXAMPLES}/one_process_per_gpu.expected'")
+        stand_in(here / "bin" / "nvidia-smi", *(f"echo 'GPU {n}: stand-in'" for n in range(cards)))
+        stand_in(here / "bin" / "mpirun", "exec true" if cards < 4 else f"cat '{EXAMPLES}/one_process_per_gpu.expected'")
         for program in PARTS:
-            stub(here / program, "true")
+            stand_in(here / program, "true")
         for name, lines in said.items():
-            stub(here / name, *lines)
+            stand_in(here / name, *lines)
         ended = run("--run-only", "--to", folder, path=f"{here / 'bin'}:{os.environ['PATH']}")
         return ended, (here / "examples.md").read_text() if (here / "examples.md").exists() else ""
 
 
 as_expected = {name: [f"cat '{EXAMPLES}/{name}.expected'"] for name in ("mnist_on_card", "gpt_on_card", "one_word")}
 line = ["[ $RANK = 0 ] && first=', says the first process'", 'echo "loss 1.759 after 20 steps$first"']
-ended, table = run_stubs(4, one_process_per_gpu=["true"], one_process_per_gpu_without_mpi=line, **as_expected)
+ended, table = run_stand_ins(4, one_process_per_gpu=["true"], one_process_per_gpu_without_mpi=line, **as_expected)
 check("examples that print what is expected", ended.returncode == 0 and table.count("| prints what is expected | ") == 5 and "examples: 0 rows wrong" in table, ended)
 close = ["sed 's/1.849/1.861/; s/1.000/0.995/' " + f"'{EXAMPLES}/mnist_on_card.expected'"]
-ended, table = run_stubs(1, one_process_per_gpu=["true"], **dict(as_expected, mnist_on_card=close))
+ended, table = run_stand_ins(1, one_process_per_gpu=["true"], **dict(as_expected, mnist_on_card=close))
 check("numbers that are close, and an example that needs more cards", ended.returncode == 0 and table.count("| prints what is expected | ") == 3
       and "| one_process_per_gpu | SKIPPED: it needs 4 cards, 1 is here |" in table, ended)
 far = ["sed 's/1.849/1.949/' " + f"'{EXAMPLES}/mnist_on_card.expected'"]
-ended, table = run_stubs(1, mnist_on_card=far, gpt_on_card=["echo '[heddle.R36] it failed'", "exit 1"], one_word=["echo no table"])
+ended, table = run_stand_ins(1, mnist_on_card=far, gpt_on_card=["echo '[heddle.R36] it failed'", "exit 1"], one_word=["echo no table"])
 check("an example that prints other numbers, one that fails, one that says something else, one that was not built", ended.returncode == 1
       and "| mnist_on_card | **prints something else** |" in table and "| gpt_on_card | **ended with 1** |" in table and "[heddle.R36] it failed |" in table
       and "| one_word | **prints something else** |" in table and "| one_process_per_gpu | SKIPPED: it was not built, mpicxx was not found |" in table
