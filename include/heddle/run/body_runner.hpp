@@ -127,11 +127,11 @@ template <class Work> class BodyRunnerOf {
   void store(const Entry& entry) {
     const Laid lies = p_->graph->laid_between(p_->graph->node_count);
     if (lies.replicated() && part_ > 0) return;
-    const Shape whole = whole_output();
     for (int g = 0; g < t_.grains(); ++g) {
       operands_.begin();
       const std::int64_t there = rows(g), features = entry.features;
-      const auto place = [this, whole, lies, there, features, ranks = p_->graph->split.ranks, begin = first(g)](const float* from) {
+      const auto place = [this, lies, there, features, ranks = p_->graph->split.ranks, begin = first(g)](const float* from) {
+        const Shape whole = whole_output();
         float* const outputs = in_->outputs + begin * whole.elements();
         for (std::int64_t r = 0; r < there; ++r)
           each_run(whole, lies, ranks, part_, [&](std::int64_t here, std::int64_t at, std::int64_t count) {
