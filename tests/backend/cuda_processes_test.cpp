@@ -36,6 +36,7 @@ struct Alone {
   }
   void end_call() { note("end"); }
   void share(Rank, std::span<std::byte>) {}
+  void gather(std::span<std::byte>) {}
   void hear(const OperationName&, std::int64_t) {}
   void await(QueueOfCard& queue, std::int64_t) {
     REQUIRE(queue.describe().view() == "the queue of rank 0");

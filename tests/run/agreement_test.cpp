@@ -33,9 +33,33 @@ struct Process {
   }
 };
 
+/// One that gathers: its parts of what all say are played back, or written down.
+struct Gathering : Process {
+  std::vector<std::byte>* gathered = nullptr;
+  int gathers = 0;
+  void gather(std::span<std::byte> all) {
+    ++gathers;
+    const std::size_t part = all.size() / 2, mine = static_cast<std::size_t>(own) * part;
+    gathered->resize(all.size());
+    std::memcpy(gathered->data() + mine, all.data() + mine, part);
+    std::memcpy(all.data(), gathered->data(), all.size());
+  }
+};
 template <class Action> std::string sentence(Action action) {
   const std::optional<Error> error = error_of(action);
   return error ? error->what() : "nothing was thrown";
+}
+/// What both processes end with: `action(process)` of rank 0, of rank 1, then of rank 0 once more, which then knows what rank 1 says.
+template <class Action> std::vector<std::string> gathered_by_two(Action action) {
+  std::vector<std::vector<std::byte>> tape;
+  std::vector<std::byte> gathered;
+  std::vector<std::string> said;
+  for (const int rank : {0, 1, 0}) {
+    Gathering process{{rank, &tape}, &gathered};
+    said.push_back(sentence([&] { action(process); }));
+    CHECK(process.gathers == 1);
+  }
+  return {said[2], said[1]};
 }
 [[noreturn]] void fail() { throw Error(Code{'D', 20}, "the disk is full. Fix: free it."); }
 
@@ -97,4 +121,17 @@ TEST_CASE("a number that is another in one process is refused in all of them") {
     CHECK(sentence([&] { refuse_other_numbers(first, 2, 5, odd); }) == said);
     CHECK(sentence([&] { refuse_other_numbers(second, 2, other, odd); }) == said);
   }
+}
+
+TEST_CASE("processes that gather find the first problem, and the first number that is another one, in one exchange") {
+  const auto fails_in = [](int rank) {
+    return [rank](Gathering& process) { in_every_process(process, 2, [&] { process.own == rank ? fail() : void(); }); };
+  };
+  CHECK(gathered_by_two([](Gathering& process) { in_every_process(process, 2, [] {}); }) == std::vector<std::string>(2, "nothing was thrown"));
+  CHECK(gathered_by_two(fails_in(0)) == std::vector<std::string>(2, "[heddle.D20] rank 0: the disk is full. Fix: free it."));
+  CHECK(gathered_by_two(fails_in(1)) == std::vector<std::string>(2, "[heddle.D20] rank 1: the disk is full. Fix: free it."));
+  const auto odd = [](int rank) { return Error(Code{'R', 28}, "rank " + std::to_string(rank) + ". Fix: none."); };
+  CHECK(gathered_by_two([&](Gathering& process) { refuse_other_numbers(process, 2, 5, odd); }) == std::vector<std::string>(2, "nothing was thrown"));
+  CHECK(gathered_by_two([&](Gathering& process) { refuse_other_numbers(process, 2, process.own == 0 ? 5 : 6, odd); }) ==
+        std::vector<std::string>(2, "[heddle.R28] rank 1. Fix: none."));
 }

@@ -47,6 +47,24 @@ TEST_CASE("processes compare steps and share bytes, also many, and leave nothing
   CHECK(folder.files() == 0);
 }
 
+TEST_CASE("a gather gives every process what each has written, in one exchange; T10 where the parts are of other sizes") {
+  const Folder folder{"meeting_gather"};
+  const std::vector<std::string> said = said_by(4, [&](int rank) {
+    FolderMeeting meeting{{folder.text(), rank, 4}, start_of(4), 20s};
+    for (const std::size_t numbers : {std::size_t{1}, StartPledge::most_bytes / sizeof(int)}) {
+      std::vector<int> all(4 * numbers, 100 + rank);
+      meeting.gather(std::as_writable_bytes(std::span{all}));
+      for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(all[i] == 100 + static_cast<int>(i / numbers));
+    }
+    std::vector<std::byte> odd(rank == 2 ? 12 : 8);
+    meeting.gather(odd);
+  });
+  for (int r = 0; r < 4; ++r)
+    CHECK(begins(said[static_cast<std::size_t>(r)], r == 2 ? "[heddle.T10] rank 0 shares 2 bytes, and rank 2 takes 3"
+                                                           : "[heddle.T10] rank 2 shares 3 bytes, and rank " + std::to_string(r) + " takes 2"));
+  CHECK(folder.files() == 0);
+}
+
 TEST_CASE("R08, R18: other programs and seeds are told in all processes before the first call, R03 another number of processes") {
   const Folder folder{"meeting_starts"};
   const auto begin = [&](auto change) {

@@ -90,9 +90,9 @@ class QueueOfCard {
 };
 
 /// Processes that each have a rank of a plan, as MPI or a folder brings them together: MpiMeeting, FolderMeeting. At construction all compare a
-/// StartPledge. In each call all of them take part: begin_call() compares what they say of the call, share() gives all the owner's bytes. hear()
-/// throws where another has stopped, await() waits for what this process alone sees and hears the others meanwhile, give_up() tells them why this one
-/// stops.
+/// StartPledge. In each call all of them take part: begin_call() compares what they say of the call, share() gives all the owner's bytes,
+/// gather() gives all what each has written: of as many equal parts as there are ranks its own. hear() throws where another has stopped, await()
+/// waits for what this process alone sees and hears the others meanwhile, give_up() tells them why this one stops.
 ///
 /// Tested  backend/cuda_processes_test
 template <class M>
@@ -105,6 +105,7 @@ concept MeetingOfProcesses = requires(M meeting, const M& seen, const CallPledge
   meeting.begin_call(call);
   meeting.end_call();
   meeting.share(Rank{0}, bytes);
+  meeting.gather(bytes);
   meeting.hear(operation, k);
   meeting.await(queue, k);
   meeting.give_up(Rank{0}, why);
@@ -131,7 +132,7 @@ template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession
     } catch (const Error& error) {
       odd = error;
     }
-    for (int r = 0; r < needs.ranks; ++r) run_room::throw_everywhere(*this, Rank{r}, odd);
+    run_room::throw_first_everywhere(*this, needs.ranks, odd);
     refuse_shared_cards(card);
     ncclUniqueId id{};
     if (first_process()) transport_room::check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
@@ -178,6 +179,7 @@ template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession
   [[nodiscard]] bool local(Rank rank) const { return rank.value == meeting_.rank().value; }
   [[nodiscard]] bool first_process() const { return meeting_.rank().value == 0; }
   void share(Rank owner, std::span<std::byte> bytes) { meeting_.share(owner, bytes); }
+  void gather(std::span<std::byte> all) { meeting_.gather(all); }
   /// The others are told why; what is queued here ends. A step that the cards have held is refused in every process, so nobody waits for another.
   void give_up(Rank rank, const std::string& why) {
     if (held_) return;
@@ -227,7 +229,7 @@ template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession
     PlaceOfCard& own = places[static_cast<std::size_t>(meeting_.rank().value)];
     own.machine = meeting_.machine();
     check_cuda(cudaDeviceGetPCIBusId(own.card.data(), static_cast<int>(own.card.size()), card), "cudaDeviceGetPCIBusId");
-    for (std::size_t r = 0; r < places.size(); ++r) share(Rank{static_cast<int>(r)}, std::as_writable_bytes(std::span{&places[r], 1}));
+    gather(std::as_writable_bytes(std::span{places}));
     for (std::size_t b = 1; b < places.size(); ++b)
       for (std::size_t a = 0; a < b; ++a)
         if (places[a] == places[b]) refuse_shared_card(static_cast<int>(a), static_cast<int>(b), places[a]);

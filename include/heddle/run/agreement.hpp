@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "heddle/seams/error.hpp"
 
@@ -27,19 +28,48 @@ template <class Action> [[nodiscard]] std::optional<Error> error_of(Action actio
   return std::nullopt;
 }
 
+/// What the others are told of a problem: the length of its sentence (0: all is well), letter and number of its code.
+using ToldProblem = std::array<std::int64_t, 3>;
+[[nodiscard]] inline ToldProblem told_of(const std::optional<Error>& problem) {
+  if (!problem) return {};
+  return {std::ssize(problem->words()), problem->code().letter, problem->code().number};
+}
+/// Every process throws the problem of `owner`, whose sentence it is given; `told` is no zeros.
+template <class Session> [[noreturn]] void throw_told(Session& session, Rank owner, const ToldProblem& told, const std::optional<Error>& problem) {
+  std::string words = session.local(owner) ? std::string{problem->words()} : std::string{};
+  words.resize(static_cast<std::size_t>(told[0]));
+  session.share(owner, std::as_writable_bytes(std::span{words}));
+  throw Error(Code{static_cast<char>(told[1]), static_cast<int>(told[2])}, words);
+}
+
 /// Every process is told whether the one of `owner` has a problem, and then throws it. Only the owner's own `problem` counts.
 ///
 /// Tested  run/agreement_test, backend/cpu_mpi_test
 template <class Session> void throw_everywhere(Session& session, Rank owner, const std::optional<Error>& problem) {
-  const bool mine = session.local(owner) && problem.has_value();
-  std::string words = mine ? std::string{problem->words()} : std::string{};
-  std::array<std::int64_t, 3> told{};  // length of the sentence (0: all is well), letter and number of its code
-  if (mine) told = {std::ssize(words), problem->code().letter, problem->code().number};
+  ToldProblem told = session.local(owner) ? told_of(problem) : ToldProblem{};
   session.share(owner, std::as_writable_bytes(std::span{told}));
-  if (told[0] == 0) return;
-  words.resize(static_cast<std::size_t>(told[0]));
-  session.share(owner, std::as_writable_bytes(std::span{words}));
-  throw Error(Code{static_cast<char>(told[1]), static_cast<int>(told[2])}, words);
+  if (told[0] != 0) throw_told(session, owner, told, problem);
+}
+
+/// A session whose processes tell each other something in one exchange: gather(all), where each has written its part of `all`, which are as many
+/// equal parts as there are ranks. Elsewhere each rank shares what it says: 32 exchanges of 32 ranks in the place of one.
+template <class Session>
+concept GathersBytes = requires(Session session, std::span<std::byte> all) {
+  session.gather(all);
+};
+
+/// Every process throws the problem of the first rank that has one; none throws where all is well.
+///
+/// Tested  run/agreement_test, backend/cpu_mpi_test, backend/cuda_files_test
+template <class Session> void throw_first_everywhere(Session& session, int ranks, const std::optional<Error>& problem) {
+  if constexpr (GathersBytes<Session>) {
+    std::vector<ToldProblem> told(static_cast<std::size_t>(ranks), told_of(problem));
+    session.gather(std::as_writable_bytes(std::span{told}));
+    for (int r = 0; r < ranks; ++r)
+      if (told[static_cast<std::size_t>(r)][0] != 0) throw_told(session, Rank{r}, told[static_cast<std::size_t>(r)], problem);
+  } else {
+    for (int r = 0; r < ranks; ++r) throw_everywhere(session, Rank{r}, problem);
+  }
 }
 
 /// Whether some rank lives in another process.
@@ -83,20 +113,21 @@ template <class Session, class Action> void in_every_process(Session& session, i
     while (!session.local(Rank{own})) ++own;
     problem = Error(problem->code(), "rank " + std::to_string(own) + ": " + std::string{problem->words()});
   }
-  for (int r = 0; r < ranks; ++r) throw_everywhere(session, Rank{r}, problem);
+  throw_first_everywhere(session, ranks, problem);
 }
 
 /// The number must be the same in every process; odd(rank) is thrown in all of them where it is not.
 ///
 /// Tested  run/agreement_test, backend/cpu_mpi_test
 template <class Session, class Odd> void refuse_other_numbers(Session& session, int ranks, std::uint64_t number, Odd odd) {
-  std::uint64_t first = number;
-  session.share(Rank{0}, std::as_writable_bytes(std::span{&first, 1}));
-  for (int r = 1; r < ranks; ++r) {
-    std::uint64_t other = number;
-    session.share(Rank{r}, std::as_writable_bytes(std::span{&other, 1}));
-    if (other != first) throw odd(r);
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks), number);
+  if constexpr (GathersBytes<Session>) {
+    session.gather(std::as_writable_bytes(std::span{all}));
+  } else {
+    for (int r = 0; r < ranks; ++r) session.share(Rank{r}, std::as_writable_bytes(std::span{all}.subspan(static_cast<std::size_t>(r), 1)));
   }
+  for (int r = 1; r < ranks; ++r)
+    if (all[static_cast<std::size_t>(r)] != all[0]) throw odd(r);
 }
 
 }  // namespace heddle::run_room
