@@ -334,8 +334,8 @@ TEST_CASE("a product without an algorithm is refused with its sizes and types") 
       "smaller micro-batches.");
   shape.batch = std::int64_t{1} << 32U;
   refused(products, shape,
-          "[heddle.R36] cuBLASLt has no algorithm for the product of 8 x 33 and 33 x 10 (transposed) in float32, 4,294,967,296 in a batch, plus a "
-          "bias. Fix: take sizes below 2,147,483,648, or smaller micro-batches.");
+          "[heddle.R36] cuBLASLt has no algorithm for the product of 8 x 33 and 33 x 10 (transposed) in float32, 4,294,967,296 in a batch. Fix: take "
+          "sizes below 2,147,483,648, or smaller micro-batches.");
   CHECK(products.plans() + of_tf32.plans() == 0);
   CHECK_THROWS_AS((CudaProducts{stream.get(), {.workspace_bytes = std::size_t{1} << 42U}}), HeddleError);  // R14: no card has 4 TiB
 }
