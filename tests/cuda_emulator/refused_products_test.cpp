@@ -39,6 +39,22 @@ TEST_CASE("what a card does not offer is refused and is no mistake") {
   }
   check_right();
 }
+TEST_CASE("a bias of one number, or of products of depth 1, is not offered unless the test says that a card does") {
+  for (const bool offered : {false, true}) {
+    reset({.bias_of_one = offered});
+    const OneCard card;
+    const auto bias = card.up(8, 1.0F);
+    for (const Described::Extents& e : {Described::Extents{1, 8, 8}, Described::Extents{8, 8, 1}}) {
+      Described described(e);
+      CHECK_FALSE(described.offered().empty());
+      described.set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      described.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(bias.get()));
+      CHECK(described.offered().empty() == !offered);
+    }
+    CHECK(says(refusals(), {"of one column or of depth 1 with a bias"}) == !offered);
+    CHECK(violations().empty());
+  }
+}
 TEST_CASE("a product that is none, or whose memory does not fit, is a mistake") {
   reset({});
   const OneCard card;

@@ -240,9 +240,9 @@ void products(Rows& rows) {
     one("bf16", [&] { return product<__nv_bfloat16>(of_rows, in, out, CUBLAS_COMPUTE_32F, told, lies); });
   };
   row("a product with bias of 1 row, 64 -> 32", 1, 64, 32);
-  row("of 64 rows, 64 -> 1", 64, 64, 1);
-  row("of 64 rows, 1 -> 32", 64, 1, 32);
-  row("of 1 row, 1 -> 1", 1, 1, 1);
+  row("of 64 rows, 64 -> 1 (else a kernel adds the bias)", 64, 64, 1, 0, 0, false);
+  row("of 64 rows, 1 -> 32 (as well)", 64, 1, 32, 0, 0, false);
+  row("of 1 row, 1 -> 1 (as well)", 1, 1, 1, 0, 0, false);
   row("of 2 rows, 3 -> 5", 2, 3, 5);
   row("of 2,200,000 rows, 8 -> 8", 2'200'000, 8, 8);
   row("of 96 rows, 64 -> 128, a bias of any address, as the heuristic was told", 96, 64, 128, 1, 1);
