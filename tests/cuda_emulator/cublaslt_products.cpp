@@ -42,6 +42,8 @@ Algorithm numbered(std::int32_t number, const Asked& asked, const Wishes& wishes
   made.workspace_bytes = number % 2 == 0 ? 0 : workspace_of_a_part * static_cast<std::uint64_t>(number);
   const std::uint32_t wished[] = {wishes.alignment_of_a, wishes.alignment_of_b, wishes.alignment_of_c, wishes.alignment_of_d};
   std::transform(std::begin(wished), std::end(wished), made.alignments, [](std::uint32_t bytes) { return std::min(bytes, pack_bytes); });
+  const auto bias = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(asked.description.bias) % pack_bytes);
+  made.alignments[4] = bias == 0 ? pack_bytes : bias & ~(bias - 1);
   return made;
 }
 /// Whether the algorithm can make the product, whatever it was chosen for.
@@ -116,7 +118,7 @@ cublasStatus_t look_at_pointers(const Asked& asked, const Pointers& at, const Al
   if (status == CUBLAS_STATUS_SUCCESS && add_scale != 0) status = look("c", at.c, bytes_held(asked.c), algorithm.alignments[2]);
   if (status == CUBLAS_STATUS_SUCCESS && at.workspace_bytes > 0) status = look("a workspace", at.workspace, at.workspace_bytes, pack_bytes);
   if (status == CUBLAS_STATUS_SUCCESS && asked.uses_bias())
-    status = look("a bias", how.bias, static_cast<std::size_t>(bias_numbers) * bytes_of(asked.bias_type()), 1);
+    status = look("a bias", how.bias, static_cast<std::size_t>(bias_numbers) * bytes_of(asked.bias_type()), algorithm.alignments[4]);
   if (status == CUBLAS_STATUS_SUCCESS && how.kept != nullptr) status = look("an auxiliary matrix", how.kept, kept_bytes, pack_bytes);
   return status;
 }

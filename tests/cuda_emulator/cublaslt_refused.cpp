@@ -70,6 +70,8 @@ cublasStatus_t look_at_epilogue(const Asked& asked) {
   if (!asked.uses_bias() && how.bias != nullptr) return mistake("epilogue does not use the bias pointer that it is given");
   if (asked.uses_bias() && asked.bias_type() != asked.d.type)
     return not_offered("whose bias, or gradient of one, has another type than its result", CUBLAS_STATUS_INVALID_VALUE);
+  if ((how.epilogue & bias_bit) != 0 && (asked.m() == 1 || asked.k() == 1) && !state().options.bias_of_one)
+    return not_offered("of one column or of depth 1 with a bias, of which it is not known whether a card does", CUBLAS_STATUS_NOT_SUPPORTED);
   const bool keeps = (how.epilogue & kept_bit) != 0;
   if (!keeps && how.kept != nullptr) return mistake("epilogue does not use the auxiliary pointer that it is given");
   if (!keeps) return CUBLAS_STATUS_SUCCESS;

@@ -23,6 +23,7 @@ struct Options {
   int driver_version = 13000;                        ///< an older one is cudaErrorInsufficientDriver, 0 no driver at all
   bool processes = false;                            ///< ranks of NCCL are processes of this machine; each has the same cards
   int algorithms = 8;                                ///< the most that the heuristic of cuBLASLt finds
+  bool bias_of_one = false;                          ///< it adds a bias of one number, or to products of depth 1; of a card it is not known yet
 };
 
 /// New cards, as a new process would have them. What is still alive stays valid. reset({7}) asks for another order of everything that has none.

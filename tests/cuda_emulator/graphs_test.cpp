@@ -73,6 +73,26 @@ TEST_CASE("events of a capture stay in it, and streams that came in lead back") 
   CHECK(says(refusals(), {"does not lead back"}));  // as after an exception in a capture
   CHECK(cudaStreamEndCapture(card.stream(), &graph) == cudaErrorIllegalState);
 }
+TEST_CASE("an event of a capture that has ended is recorded anew before anybody waits for it or asks about it") {
+  reset({});
+  const OneCard card;
+  const OneCard side;
+  const Event event = make_event();
+  const auto x = card.up(32, 1.0F);
+  CHECK(card.synchronize() == cudaSuccess);
+  CHECK(cudaEventRecord(event.get(), card.stream()) == cudaSuccess);
+  static_cast<void>(captured(card.stream(), [&] {
+    launch<Line>(card.stream(), {1, 32}, x.get(), 1.0F, 1.0F);
+    check_cuda(cudaEventRecord(event.get(), card.stream()), "record");
+  }));
+  CHECK(cudaStreamWaitEvent(side.stream(), event.get(), 0) == cudaErrorCapturedEvent);
+  CHECK(cudaEventQuery(event.get()) == cudaErrorCapturedEvent);
+  CHECK(cudaEventSynchronize(event.get()) == cudaErrorCapturedEvent);
+  CHECK(says(violations(), {"cudaStreamWaitEvent is given an event that was recorded last in a capture, which has ended."}));
+  CHECK(cudaEventRecord(event.get(), card.stream()) == cudaSuccess);
+  CHECK(cudaStreamWaitEvent(side.stream(), event.get(), 0) == cudaSuccess);
+  CHECK(cudaEventSynchronize(event.get()) == cudaSuccess);
+}
 TEST_CASE("a capture of this thread leaves other threads alone unless its mode is global, and ends where it began") {
   for (const auto mode : {cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeGlobal}) {
     cudaError_t elsewhere = cudaSuccess;

@@ -164,6 +164,13 @@ class GridRun final : public BlockExecutor {
     stop(why);
   }
 
+  void misaligned(std::size_t multiple) {
+    result.error = cudaErrorMisalignedAddress;
+    char why[sizeof why_stopped];
+    std::snprintf(why, sizeof why, "touches several values at once at no multiple of %zu bytes", multiple);
+    stop(why);
+  }
+
   [[nodiscard]] const char* name() const { return kernel_.name; }
 
   GridResult result;
@@ -268,12 +275,17 @@ class GridRun final : public BlockExecutor {
   char barrier_tokens_[2] = {};
 };
 
+void tell_kernel(const void*, std::size_t multiple) {
+  if (kernel_on_this_thread != nullptr) kernel_on_this_thread->misaligned(multiple);
+}
+
 }  // namespace
 
 GridResult run_grid(const HostKernel& kernel, void* const* arguments, GridExtents extents, std::mt19937_64& random) {
   std::unique_ptr<GridRun> run;
   if (const tsan::Silence silence; true) run = std::make_unique<GridRun>(kernel, arguments, extents, random);
   kernel_on_this_thread = run.get();
+  heddle::compute_room::told_of_misaligned = &tell_kernel;
   run->run();
   kernel_on_this_thread = nullptr;
   const tsan::Silence silence;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "cuda_emulator/one_card.hpp"
+#include "heddle/compute/cuda/values.hpp"
 
 namespace {
 using namespace cuda_emulator;
@@ -206,6 +207,26 @@ TEST_CASE("an exception in a kernel is a fault of the card, which answers nothin
     CHECK(cudaSetDevice(1) == cudaErrorLaunchFailure);
   }
   CHECK(alive().empty());
+}
+/// A thread takes several values at once from so many bytes behind a multiple of 16.
+template <class Value, int off, bool stores> struct TakesAtOnce {
+  static constexpr const char* name = "TakesAtOnce";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, float* out) const {
+    if (b.thread() != 3) return;
+    auto* const at = reinterpret_cast<Value*>(reinterpret_cast<std::byte*>(out) + off);
+    if constexpr (stores) return store_four(at, Pack<float>{});
+    out[4] = load_four(at).values[0];
+  }
+};
+TEST_CASE("several values that are touched at once lie on a multiple of their bytes") {
+  for (const auto& [error, said] : {said_of<TakesAtOnce<float, 4, false>>({1, 32}), said_of<TakesAtOnce<float, 8, true>>({1, 32})}) {
+    CHECK(error == cudaErrorMisalignedAddress);
+    CHECK(says(said, {"TakesAtOnce, block 0: thread 3 touches several values at once at no multiple of 16 bytes"}));
+  }
+  CHECK(says(said_of<TakesAtOnce<BFloat16, 4, true>>({1, 32}).second, {"at no multiple of 8 bytes"}));
+  CHECK(said_of<TakesAtOnce<BFloat16, 8, true>>({1, 32}).second.empty());
+  CHECK(said_of<TakesAtOnce<float, 16, false>>({1, 32}).second.empty());
 }
 TEST_CASE("extents that no card has are refused") {
   CHECK(said_of<OfShared<Shared::unset>>({1, 2048, 128}).first == cudaErrorInvalidConfiguration);

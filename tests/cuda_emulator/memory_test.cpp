@@ -146,6 +146,9 @@ TEST_CASE("a card has as much memory as the test says") {
     CHECK(total_bytes == 10000);
     CHECK_THROWS_WITH_AS(OneCard::unset<std::byte>(4001), doctest::Contains("4000 of 10,000 bytes are free"), heddle::seams_room::Error);
     CHECK(says(refusals(), {"cudaMalloc of 4001 bytes", "holds 6000 of 10000"}));
+    CHECK(cudaGetLastError() == cudaSuccess);  // whoever was told R14 may go on with less
+    void* more = nullptr;
+    CHECK(cudaMalloc(&more, 4001) == cudaErrorMemoryAllocation);
     CHECK(cudaGetLastError() == cudaErrorMemoryAllocation);
     const auto rest = OneCard::unset<std::byte>(4000);
     CHECK(alive() == "2 allocations");
@@ -214,6 +217,8 @@ TEST_CASE("rows that lie apart are copied in one call, and what lies between the
   CHECK(cudaMemcpy2DAsync(x.get(), 4, x.get(), 8, 8, 2, cudaMemcpyDeviceToDevice, card.stream()) == cudaErrorInvalidPitchValue);
   CHECK(cudaMemcpy2DAsync(x.get(), 8, x.get(), 16, 8, 3, cudaMemcpyDeviceToDevice, card.stream()) == cudaErrorInvalidValue);
   CHECK(says(violations(), {"cudaMemcpy2DAsync of 40 bytes from byte 0 of the memory", "which has 24 bytes"}));
+  CHECK(cudaMemcpy2DAsync(x.get(), std::size_t{1} << 31U, x.get(), 8, 8, 1, cudaMemcpyDeviceToDevice, card.stream()) == cudaErrorInvalidPitchValue);
+  CHECK(says(violations(), {"rows that lie 2,147,483,648 bytes apart"}));
 }
 TEST_CASE("a copy outside of its memory, or of the wrong kind, is refused") {
   reset({});

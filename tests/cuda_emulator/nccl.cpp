@@ -101,10 +101,11 @@ ncclResult_t wait_for_all_ranks(Call& call, const std::shared_ptr<Communicator>&
   }
   return communicator->clique->error;
 }
-ncclResult_t init(Call& call, ncclComm_t* made, int ranks, const ncclUniqueId& id, int rank, bool blocking) {
+ncclResult_t init(Call& call, ncclComm_t* made, int ranks, const ncclUniqueId& id, int rank, bool blocking, bool shares = false) {
   if (rank < 0 || rank >= ranks) return ncclInvalidArgument;
   State& all = state();
   const std::shared_ptr<Communicator> communicator = join(id, ranks, rank, blocking);
+  communicator->shares = shares;
   all.last_progress = std::chrono::steady_clock::now();
   all.changed.notify_all();
   auto* const handle = reinterpret_cast<ncclComm_t>(communicator.get());
@@ -126,20 +127,63 @@ ncclResult_t init(Call& call, ncclComm_t* made, int ranks, const ncclUniqueId& i
   *made = nullptr;
   return result;
 }
-ncclResult_t forget(ncclComm_t handle, bool aborts) {
+bool names(const Work& work, const Communicator& communicator) {
+  return std::find(work.communicators.begin(), work.communicators.end(), &communicator) != work.communicators.end();
+}
+bool is_queued(const Communicator& communicator) {
+  for (const auto& stream : state().streams)
+    for (const auto& item : stream->items) {
+      if (names(item->work, communicator)) return true;
+      if (item->run == nullptr) continue;
+      for (std::size_t node = 0; node < item->run->phases.size(); ++node)
+        if (item->run->phases[node] != GraphRun::Phase::done && names(item->run->graph->nodes[node].work, communicator)) return true;
+    }
+  return false;
+}
+/// The real one gives back what its operations use, so it waits for them. They end, since their communicator is aborted, once they have begun.
+void wait_for_operations(Call& call, const Communicator& communicator) {
+  state().last_progress = std::chrono::steady_clock::now();
+  while (is_queued(communicator)) {
+    bool moved = false;
+    {
+      const OpenMemory open(state().memory);
+      moved = pump();
+    }
+    if (moved) continue;
+    if (stands_still()) {
+      violation(
+          "ncclCommAbort waits for an operation of its communicator that stands behind one of a communicator which nobody has aborted. The "
+          "real one waits for ever. Give the communicator that both are split from, or are, splitShare = 1 when it is made.");
+      return;
+    }
+    state().changed.wait_for(call.lock, std::chrono::milliseconds(1));
+  }
+}
+ncclResult_t forget(Call& call, ncclComm_t handle, bool aborts) {
   const std::shared_ptr<Communicator> communicator = communicator_of(handle);
   if (communicator == nullptr) return ncclInvalidArgument;
   for (const auto& [unused, graph] : state().runnable_graphs)
     for (const Node& node : graph->nodes)
-      if (std::find(node.work.communicators.begin(), node.work.communicators.end(), communicator.get()) != node.work.communicators.end()) {
+      if (names(node.work, *communicator)) {
         violation("A communicator is given back while a graph that has operations of it is alive. The real one waits for that graph, for ever.");
         break;
       }
   leave(*communicator, aborts);
+  if (aborts) wait_for_operations(call, *communicator);
   communicators().erase(handle);
   state().library_objects.erase(handle);
   state().changed.notify_all();
   return ncclSuccess;
+}
+
+/// A split is complete: whoever asked for it has the handle now.
+void hand_over_part(Communicator& parent) {
+  if (parent.split_to == nullptr) return;
+  auto* const handle = reinterpret_cast<ncclComm_t>(parent.part.get());
+  communicators()[handle] = parent.part;
+  state().library_objects[handle] = kind_of_communicators;
+  *std::exchange(parent.split_to, nullptr) = handle;
+  parent.part = nullptr;
 }
 
 ncclResult_t mistake(const Operation& operation, const std::string& what) {
@@ -207,9 +251,12 @@ ncclResult_t ncclCommInitRank(ncclComm_t* made, int ranks, ncclUniqueId id, int 
   return nccl_call(__func__, [&](Call& call) { return init(call, made, ranks, id, rank, true); });
 }
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
-  return nccl_call(__func__, [&](Call& call) { return init(call, made, ranks, id, rank, config == nullptr || config->blocking != 0); });
+  return nccl_call(__func__, [&](Call& call) {
+    return init(call, made, ranks, id, rank, config == nullptr || config->blocking != 0, config != nullptr && config->splitShare == 1);
+  });
 }
-/// Of a communicator that does not block: both it and what is made of it are in progress until all its ranks have called.
+/// Of a communicator that does not block: both it and what is made of it are in progress until all its ranks have called. Before that there is no
+/// handle of what is made. Whether that has the flag of abort of the first one is what the first one was made with, as in NCCL.
 ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* made, ncclConfig_t*) {
   return nccl_call(__func__, [&](Call&) {
     const std::shared_ptr<Communicator> parent = communicator_of(handle);
@@ -231,10 +278,8 @@ ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* ma
     static_cast<void>(in_progress(*part));
     *made = nullptr;
     if (color == NCCL_SPLIT_NOCOLOR) return ncclInProgress;
-    auto* const there = reinterpret_cast<ncclComm_t>(part.get());
-    communicators()[there] = part;
-    all.library_objects[there] = kind_of_communicators;
-    *made = there;
+    parent->split_to = made;
+    parent->part = part;
     return ncclInProgress;
   });
 }
@@ -245,12 +290,12 @@ ncclResult_t ncclCommFinalize(ncclComm_t handle) {
   });
 }
 ncclResult_t ncclCommDestroy(ncclComm_t handle) {
-  const Call call(__func__, Call::Kind::release);
-  return forget(handle, false);
+  Call call(__func__, Call::Kind::release);
+  return forget(call, handle, false);
 }
 ncclResult_t ncclCommAbort(ncclComm_t handle) {
-  const Call call(__func__, Call::Kind::release);
-  return forget(handle, true);
+  Call call(__func__, Call::Kind::release);
+  return forget(call, handle, true);
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* result) {
   return nccl_call(__func__, [&](Call& call) {
@@ -262,7 +307,10 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* result) {
     *result = communicator->error;
     if (communicator->error != ncclSuccess) return ncclSuccess;
     if (communicator->complete() && communicator->polls_left > 0) --communicator->polls_left;
-    if (communicator->complete() && communicator->polls_left == 0) return ncclSuccess;
+    if (communicator->complete() && communicator->polls_left == 0) {
+      hand_over_part(*communicator);
+      return ncclSuccess;
+    }
     *result = ncclInProgress;
     if (!communicator->complete()) state().changed.wait_for(call.lock, std::chrono::microseconds(200));
     return ncclSuccess;

@@ -228,8 +228,8 @@ class Waiting final : public Unfinished {
   }
   bool finished() override {
     for (const auto& [communicator, meeting] : meetings_)
-      if (!meeting->done && !meeting->name.empty() && !communicator->aborted) meet_in_folder(*meeting, *communicator);
-    const bool all = std::all_of(meetings_.begin(), meetings_.end(), [](const auto& at) { return at.second->done || at.first->aborted; });
+      if (!meeting->done && !meeting->name.empty() && !*communicator->aborted) meet_in_folder(*meeting, *communicator);
+    const bool all = std::all_of(meetings_.begin(), meetings_.end(), [](const auto& at) { return at.second->done || *at.first->aborted; });
     if (!all) return false;
     for (const auto& at : meetings_) tsan::acquire(at.second.get());
     tsan::release(this);
@@ -340,6 +340,7 @@ std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int ke
     made->clique->ranks = 1;  // of which none is there yet
     made->device = parent.device;
     made->blocking = parent.blocking;
+    if (parent.shares) made->aborted = parent.aborted;
     parent.splitting = std::make_shared<Split>();
     parent.splitting->parts.push_back({color, key, parent.rank, made});
     all.folder.put(of_place("split." + std::to_string(parent.next_split++), static_cast<std::size_t>(parent.rank)), bytes);
@@ -353,6 +354,7 @@ std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int ke
   made->clique->ranks = 1;  // of which none is there yet
   made->device = parent.device;
   made->blocking = parent.blocking;
+  if (parent.shares) made->aborted = parent.aborted;
   split->parts.push_back({color, key, parent.rank, made});
   parent.splitting = split;
   if (static_cast<int>(split->parts.size()) < all.ranks) {
@@ -375,8 +377,8 @@ std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int ke
   return made;
 }
 void leave(Communicator& communicator, bool aborts) {
-  communicator.aborted = aborts;
   if (!aborts) return;
+  *communicator.aborted = true;
   lose(communicator.clique->collectives, static_cast<std::size_t>(communicator.rank));
   for (auto& [between, meetings] : communicator.clique->pairs) {
     if (between.first == communicator.rank) lose(meetings, 0);
@@ -386,7 +388,7 @@ void leave(Communicator& communicator, bool aborts) {
 std::shared_ptr<Unfinished> begin_operations(const std::vector<RankOperation>& operations) {
   auto waiting = std::make_shared<Waiting>();
   for (const auto& [communicator, operation] : operations)
-    if (!communicator->aborted) waiting->add(communicator, arrive(*communicator, operation));
+    if (!*communicator->aborted) waiting->add(communicator, arrive(*communicator, operation));
   return waiting;
 }
 void forget_lost_ranks() {

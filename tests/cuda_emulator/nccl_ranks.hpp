@@ -78,13 +78,16 @@ struct Communicator {
   int rank = 0;
   int device = 0;
   bool blocking = true;
-  bool aborted = false;
+  bool shares = false;                                            ///< what is split of it has its flag
+  std::shared_ptr<bool> aborted = std::make_shared<bool>(false);  ///< its operations end, and those of all that have this flag
   ncclResult_t error = ncclSuccess;
   int polls_left = 0;  ///< a communicator that does not block says ncclInProgress so many times
   long next_collective = 0;
   std::map<int, long> next_send, next_receive;  // by peer
   long next_split = 0;
   std::shared_ptr<Split> splitting;
+  ncclComm_t* split_to = nullptr;  ///< where the handle of its part of a split goes when that is complete
+  std::shared_ptr<Communicator> part;
   [[nodiscard]] bool complete() const { return clique->joined == clique->ranks && (splitting == nullptr || splitting->done); }
 };
 

@@ -16,10 +16,11 @@ using namespace cuda_emulator::tests;
 /// A rank on a card of its own.
 class RankOfTest {
  public:
-  RankOfTest(int ranks, const ncclUniqueId& id, int rank_) : rank(rank_) {
+  RankOfTest(int ranks, const ncclUniqueId& id, int rank_, int shares = 0) : rank(rank_) {
     check_cuda(cudaSetDevice(rank), "cudaSetDevice");
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
+    config.splitShare = shares;
     settle(ncclCommInitRankConfig(&communicator, ranks, id, rank, &config));
   }
   RankOfTest(const RankOfTest&) = delete;
@@ -38,14 +39,14 @@ class RankOfTest {
   int rank;
   ncclComm_t communicator = nullptr;
 };
-/// Runs body(rank, card) on as many threads as ranks.
-template <class Body> void on_ranks(int ranks, Body&& body) {
+/// Runs body(rank, card) on as many threads as ranks. `shares`: what is split of the communicator ends with it.
+template <class Body> void on_ranks(int ranks, Body&& body, int shares = 0) {
   ncclUniqueId id{};
   REQUIRE(ncclGetUniqueId(&id) == ncclSuccess);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
-      RankOfTest here(ranks, id, rank);
+      RankOfTest here(ranks, id, rank, shares);
       const OneCard card;
       body(here, card);
     });
@@ -169,6 +170,42 @@ TEST_CASE("after an abort the streams of all ranks that abort go on") {
     wait_for(card.stream());
   });
   check_right();
+}
+/// The part of a split in which all ranks are.
+ncclComm_t split_of(RankOfTest& rank, int share_of_part = 0) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  config.splitShare = share_of_part;
+  ncclComm_t part = rank.communicator;
+  const ncclResult_t asked = ncclCommSplit(rank.communicator, 0, rank.rank, &part, &config);
+  CHECK(asked == ncclInProgress);
+  CHECK(part == nullptr);  // it is written when the split is complete
+  CHECK(rank.settle(asked) == ncclSuccess);
+  CHECK(part != nullptr);
+  ncclResult_t result = ncclInProgress;
+  while (result == ncclInProgress && ncclCommGetAsyncError(part, &result) == ncclSuccess) {
+  }
+  return part;
+}
+TEST_CASE("an abort waits for what its communicator has queued behind another one, unless both have one flag, which the first was made with") {
+  for (const int shares : {0, 1}) {
+    reset({.devices = 2, .deadline_s = 0.05});
+    on_ranks(
+        2,
+        [&](RankOfTest& rank, const OneCard& card) {
+          const ncclComm_t part = split_of(rank, 1 - shares);  // what the part is made with is for its own parts
+          const auto x = card.up(8, 1.0F);
+          for (const ncclComm_t each : {part, rank.communicator})
+            if (rank.rank == 0) static_cast<void>(ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, each, card.stream()));
+          rank.leave(true);
+          CHECK(ncclCommAbort(part) == ncclSuccess);
+          wait_for(card.stream());
+        },
+        shares);
+    CHECK(says(violations(), {"ncclCommAbort waits for an operation of its communicator", "splitShare = 1"}) == (shares == 0));
+    CHECK(violations().size() == std::size_t{shares == 0 ? 1U : 0U});
+    CHECK(alive().empty());
+  }
 }
 TEST_CASE("a communicator is used when all its ranks are there, and has one rank on a card") {
   reset({.devices = 2, .deadline_s = 0.05});

@@ -39,6 +39,22 @@ TEST_CASE("what a card does not offer is refused and is no mistake") {
   }
   check_right();
 }
+TEST_CASE("a bias of one number, or of products of depth 1, is not offered unless the test says that a card does") {
+  for (const bool offered : {false, true}) {
+    reset({.bias_of_one = offered});
+    const OneCard card;
+    const auto bias = card.up(8, 1.0F);
+    for (const Described::Extents& e : {Described::Extents{1, 8, 8}, Described::Extents{8, 8, 1}}) {
+      Described described(e);
+      CHECK_FALSE(described.offered().empty());
+      described.set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      described.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(bias.get()));
+      CHECK(described.offered().empty() == !offered);
+    }
+    CHECK(says(refusals(), {"of one column or of depth 1 with a bias"}) == !offered);
+    CHECK(violations().empty());
+  }
+}
 TEST_CASE("a product that is none, or whose memory does not fit, is a mistake") {
   reset({});
   const OneCard card;
@@ -72,6 +88,15 @@ TEST_CASE("a product that is none, or whose memory does not fit, is a mistake") 
   described.set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
   CHECK(described.offered().empty());
   CHECK(says(violations(), {"epilogue has no bias pointer"}));
+  const auto with_bias = [&](int off) { described.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(numbers.get() + off)); };
+  const auto chosen_for = [&](int off) {
+    with_bias(off);
+    return described.offered(1).at(0);
+  };
+  const auto aligned = chosen_for(4), odd = chosen_for(1);
+  CHECK(described.run(card, numbers.get(), numbers.get(), to.get(), odd, workspace.get()) == CUBLAS_STATUS_SUCCESS);
+  CHECK(described.run(card, numbers.get(), numbers.get(), to.get(), aligned, workspace.get()) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(says(violations(), {"is given a bias at no multiple of 16 bytes"}));
   CHECK(cublasLtMatrixLayoutDestroy(reinterpret_cast<cublasLtMatrixLayout_t>(to.get())) == CUBLAS_STATUS_INVALID_VALUE);
   CHECK(says(violations(), {"one of its layouts of matrices that does not exist"}));
 }

@@ -35,6 +35,7 @@ constexpr CodeText<cudaError_t> error_texts[] = {
     CUDA_EMULATOR_CODE(cudaErrorInvalidResourceHandle, "invalid resource handle"),
     CUDA_EMULATOR_CODE(cudaErrorNotReady, "device not ready"),
     CUDA_EMULATOR_CODE(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
+    CUDA_EMULATOR_CODE(cudaErrorMisalignedAddress, "misaligned address"),
     CUDA_EMULATOR_CODE(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
     CUDA_EMULATOR_CODE(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
     CUDA_EMULATOR_CODE(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),

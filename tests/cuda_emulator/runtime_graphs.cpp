@@ -64,7 +64,10 @@ cudaError_t end_capture(Stream& stream, std::vector<Node>& nodes) {
     member->tips.clear();
   }
   for (const auto& [handle, event] : state().events)
-    if (event->capture == capture) event->capture = nullptr;
+    if (event->capture == capture) {
+      event->capture = nullptr;
+      event->of_ended_capture = true;
+    }
   state().captures.erase(capture);
   if (capture->invalid) return cudaErrorStreamCaptureInvalidated;
   if (!joined) {

@@ -18,6 +18,8 @@
 namespace cuda_emulator {
 namespace {
 
+constexpr std::size_t most_pitch = 0x7FFFFFFF;  // cudaDevAttrMaxPitch
+
 cudaError_t allocate(const char* name, void** data, std::size_t bytes, bool pinned) {
   *data = nullptr;
   if (forbidden_in_capture(name)) return cudaErrorStreamCaptureUnsupported;
@@ -187,6 +189,10 @@ cudaError_t cudaMemcpy2DAsync(void* target, size_t target_pitch, const void* sou
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
     if (width > target_pitch || width > source_pitch) {
       violation("cudaMemcpy2DAsync is given rows of " + std::to_string(width) + " bytes that lie fewer bytes apart.");
+      return cudaErrorInvalidPitchValue;
+    }
+    if (target_pitch > most_pitch || source_pitch > most_pitch) {
+      violation("cudaMemcpy2DAsync is given rows that lie 2,147,483,648 bytes apart, or more, which no card copies.");
       return cudaErrorInvalidPitchValue;
     }
     if (width == 0 || height == 0) return cudaSuccess;

@@ -63,6 +63,7 @@ cudaError_t record(Stream& stream, const std::shared_ptr<Event>& event) {
     return cudaErrorInvalidResourceHandle;
   }
   event->capture = stream.capture;
+  event->of_ended_capture = false;
   if (stream.capture != nullptr) {
     event->tips = stream.tips;
     return cudaSuccess;
@@ -79,8 +80,13 @@ cudaError_t wait_for_captured(Stream& stream, const Event& event) {
   stream.tips.insert(stream.tips.end(), event.tips.begin(), event.tips.end());
   return cudaSuccess;
 }
+cudaError_t refuse_ended(const char* name) {
+  violation(std::string(name) + " is given an event that was recorded last in a capture, which has ended.");
+  return cudaErrorCapturedEvent;
+}
 cudaError_t wait_for(Stream& stream, const std::shared_ptr<Event>& event) {
   if (event->capture != nullptr) return wait_for_captured(stream, *event);
+  if (event->of_ended_capture) return refuse_ended("cudaStreamWaitEvent");
   if (event->recorded == 0) return cudaSuccess;
   if (stream.capture != nullptr) {
     spoil_capture(stream, "A stream that captures waits for an event from outside of the capture.");
@@ -102,6 +108,7 @@ cudaError_t asked_in_capture(Event& event, const char* name) {
     violation(std::string(name) + " asks about an event that a stream recorded while it captures.");
     return cudaErrorCapturedEvent;
   }
+  if (event.of_ended_capture) return refuse_ended(name);
   return forbidden_in_capture(name) ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 

@@ -50,6 +50,7 @@ void reset_locked(State& all, const Options& options) {
   all.there = true;
   all.options = options;
   current_device() = 0;
+  last_error_of_thread = cudaSuccess;
   all.random.seed(options.seed);
   all.counts = {};
   all.violations.clear();

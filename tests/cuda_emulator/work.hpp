@@ -93,6 +93,7 @@ struct Event {
   long done = 0;
   std::chrono::steady_clock::time_point time;
   std::shared_ptr<Capture> capture;  // in which it was recorded last
+  bool of_ended_capture = false;     // that has ended: nobody can ask about it or wait for it before it is recorded again
   std::vector<std::size_t> tips;
 };
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 SCRIPT = sys.argv[1]
 faults = []
@@ -29,8 +30,11 @@ ended = run("--wrong")
 check("an unknown option", ended.returncode == 2 and ended.stderr == "gpu_check: unknown option '--wrong'. Fix: tools/gpu_check --help.\n", ended)
 ended = run("--to")
 check("a folder that is missing", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --to lacks its folder. Fix: "), ended)
+for seconds in ([], ["0"], ["9m"], ["--peers"]):
+    ended = run("--within", *seconds)
+    check("a time that is none", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --within lacks its seconds. Fix: "), ended)
 ended = run("--help")
-check("--help", ended.returncode == 0 and all(option in ended.stdout for option in ("--to FOLDER", "--peers", "--sanitize", "--build-only", "--run-only")), ended)
+check("--help", ended.returncode == 0 and all(option in ended.stdout for option in ("--to FOLDER", "--within SECONDS", "--peers", "--sanitize", "--build-only", "--run-only")), ended)
 ended = run("--build-only", "--run-only")
 check("nothing to do", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --build-only and --run-only leave nothing to do. Fix: "), ended)
 with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +43,7 @@ with tempfile.TemporaryDirectory() as folder:
     ended = run("--to", folder + "/made", path=folder)
     check("no GPU, and nothing built to run there", run("--run-only", path=folder).returncode == 77, ended)
     check("no GPU", ended.returncode == 77 and ended.stdout == "SKIPPED: no NVIDIA GPU was found here\n" and not os.path.exists(folder + "/made"), ended)
-PARTS = ("rates", "bits", "bits_fused", "graphs", "kernels", "plans", "cards", "halves", "products")
+PARTS = ("plans", "kernels", "halves", "habits", "cards", "rates", "graphs", "bits", "bits_fused", "products")
 EXAMPLES = pathlib.Path(SCRIPT).resolve().parents[1] / "examples" / "on_cards"
 
 
@@ -48,19 +52,20 @@ def stand_in(path, *lines):
     path.chmod(0o755)
 
 
-def run_stand_ins(cards, **said):
-    """What gpu_check says of stand-ins in the place of its programs: parts say nothing, and an example what is given."""
+def run_stand_ins(cards, *options, without=(), **said):
+    """What gpu_check says of stand-ins in the place of its programs: parts say nothing, or what is given, and so does an example."""
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder)
         (here / "bin").mkdir()
         stand_in(here / "bin" / "nvidia-smi", *(f"echo 'GPU {n}: stand-in'" for n in range(cards)))
         stand_in(here / "bin" / "mpirun", "exec true" if cards < 4 else f"cat '{EXAMPLES}/one_process_per_gpu.expected'")
-        for program in PARTS:
+        for program in set(PARTS) - set(without):
             stand_in(here / program, "true")
         for name, lines in said.items():
             stand_in(here / name, *lines)
-        ended = run("--run-only", "--to", folder, path=f"{here / 'bin'}:{os.environ['PATH']}")
-        return ended, (here / "examples.md").read_text() if (here / "examples.md").exists() else ""
+        ended = run("--run-only", "--to", folder, *options, path=f"{here / 'bin'}:{os.environ['PATH']}")
+        ended.tables = {table.stem: table.read_text() for table in here.glob("*.md")}
+        return ended, ended.tables.get("examples", "")
 
 
 as_expected = {name: [f"cat '{EXAMPLES}/{name}.expected'"] for name in ("mnist_on_card", "gpt_on_card", "one_word")}
@@ -77,6 +82,21 @@ check("an example that prints other numbers, one that fails, one that says somet
       and "| mnist_on_card | **prints something else** |" in table and "| gpt_on_card | **ended with 1** |" in table and "[heddle.R36] it failed |" in table
       and "| one_word | **prints something else** |" in table and "| one_process_per_gpu | SKIPPED: it was not built, mpicxx was not found |" in table
       and "examples: 3 rows wrong" in table, ended)
+one_card = dict(as_expected, one_process_per_gpu=["true"])
+ended, table = run_stand_ins(1, without=["kernels"], **one_card)
+check("a part that was not built hides no other", ended.returncode == 1 and "gpu_check: kernels is missing: there is no program " in ended.stdout
+      and "Fix: tools/gpu_check --build-only --to " in ended.stdout and {"plans", "gpt2", "products"} <= set(ended.tables), ended)
+ended, table = run_stand_ins(1, plans=["echo 'plans: 3 rows wrong'", "exit 1"], kernels=["echo given $1"], halves=["echo $1"], **one_card)
+check("a part that fails hides no other, and what tells most comes first", ended.returncode == 1 and "gpu_check: plans ended with 1 after" in ended.stdout
+      and ended.tables["kernels"] == "given 30\n" and ended.tables["gpt2"] == "steps\n" and ended.tables["halves"] == "laws\n"
+      and ended.stdout.index("examples ended") < ended.stdout.index("plans ended") < ended.stdout.index("gpt2 ended") < ended.stdout.index("rates ended"), ended)
+begun = time.monotonic()
+ended, table = run_stand_ins(1, "--within", "9", plans=["echo 'it has said this'", "exec sleep 100"], kernels=["echo given $1"], **one_card)
+check("a part that does not end is ended when the time is over, what it had said is kept, and the rest is skipped", ended.returncode == 1
+      and ended.tables["plans"] == "it has said this\n" and "gpu_check: plans ended with 124 after" in ended.stdout and "at its limit" in ended.stdout
+      and "SKIPPED: products, since no time is left" in ended.stdout and "kernels" not in ended.tables and time.monotonic() - begun < 30, ended)
+ended, table = run_stand_ins(1, "--within", "500", kernels=["echo given $1"], **one_card)
+check("fewer draws where the time is short", ended.returncode == 0 and ended.tables["kernels"] == "given 8\n", ended)
 if "--build" in sys.argv:
     if not (shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")):
         print("SKIPPED: nvcc is not installed")

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cuda_emulator/cuda_emulator.hpp"
+#include "heddle/compute/cuda/resources.hpp"
 #include "transport/nccl_ranks.hpp"
 
 using namespace heddle;
@@ -85,6 +86,30 @@ TEST_CASE("a rank that never comes ends the wait of the others, and what they ha
     });
     workers.rethrow_first();
     CHECK(said == "late");
+    CHECK(cuda_emulator::violations() == std::vector<std::string>{});
+    CHECK(cuda_emulator::alive() == "");
+  }
+}
+
+TEST_CASE("what a group and all ranks have in one queue ends with the rank that aborts, whichever stands first") {
+  for (const bool group_first : {true, false}) {
+    cuda_emulator::reset({.devices = 2, .deadline_s = 0.2});
+    const GroupsOfRanks groups(2, {{0, 1}});
+    const ncclUniqueId id = nccl_ranks::new_id();
+    Workers workers(2);
+    workers.run([&](int rank) {
+      const CurrentCard here{rank};
+      const auto queue = compute_room::make_stream();
+      const auto x = compute_room::card_memory<float>(8, "a test");
+      NcclCommunicators made(id, groups, rank, [](auto) {});
+      if (rank == 1) return;  // which is lost before it comes to either
+      const ncclComm_t of_group = made.of_group(0);
+      for (const ncclComm_t each : {group_first ? of_group : made.all(), group_first ? made.all() : of_group})
+        made.settle(each, ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, each, queue.get()), "ncclAllReduce");
+      made.abort();
+      compute_room::wait_for(queue.get());
+    });
+    workers.rethrow_first();
     CHECK(cuda_emulator::violations() == std::vector<std::string>{});
     CHECK(cuda_emulator::alive() == "");
   }

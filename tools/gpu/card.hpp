@@ -11,12 +11,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace gpu_check {
 
+inline bool stop_throws = false;  // of a program whose other rows go on: Rows says what was thrown
 [[noreturn]] inline void stop(const char* call, const char* why, const char* file, int line) {
+  if (stop_throws) throw std::runtime_error(std::string{call} + " in line " + std::to_string(line) + ": " + why);
   std::fflush(stdout);
   std::fprintf(stderr, "%s:%d: %s: %s\n", file, line, call, why);
   std::exit(1);

@@ -15,6 +15,7 @@
 #include "heddle/backend/cuda.hpp"
 #include "heddle/compute/cuda/cudnn.hpp"
 #include "heddle/core/type_name.hpp"
+#include "rows.hpp"
 
 using namespace heddle;
 using namespace heddle::compute_room;
@@ -40,14 +41,14 @@ template <class Law> void row(const std::string& name, const char* arithmetic, L
 template <class L> inline constexpr bool asks_library = false;
 template <std::int64_t In, std::int64_t Out, class... Options> inline constexpr bool asks_library<Conv2d<In, Out, Options...>> = true;
 template <class... Options> inline constexpr bool asks_library<SelfAttention<Options...>> = true;
-template <class L> void laws() {
+template <class L> void laws(gpu_check::Rows& rows) {
   using namespace conformance;
   const std::string name{type_name<L>().view()};
   if constexpr (asks_for_products<L>) {
-    row(name, "float32", [] { return broken_law_of_layer<L, ByCuDNN<float>>(20, Asked::all); });
-    row(name, "TF32", [] { return broken_law_of_layer<L, ByCuDNN<float, true>>(20, Asked::all, precision_of_tf32); });
+    rows.each([&] { row(name, "float32", [] { return broken_law_of_layer<L, ByCuDNN<float>>(20, Asked::all); }); });
+    rows.each([&] { row(name, "TF32", [] { return broken_law_of_layer<L, ByCuDNN<float, true>>(20, Asked::all, precision_of_tf32); }); });
   } else {
-    row(name, "bfloat16", [] { return broken_law_of_bfloat16<L, UploadedCuda, ByCuDNN<BFloat16>>(20); });
+    rows.each([&] { row(name, "bfloat16", [] { return broken_law_of_bfloat16<L, UploadedCuda, ByCuDNN<BFloat16>>(20); }); });
   }
 }
 
@@ -123,23 +124,26 @@ template <class L, class Value> class Timed {
 
 }  // namespace
 
-int main() {
-  std::printf("cuDNN %zu, built with %d\n\n| layer | in | agrees with loops in double, and keeps to its tensors |\n|---|---|---|\n",
-              cudnnGetVersion(), CUDNN_VERSION);
-  conformance::for_each_of<conformance::Layers>([]<class L> {
-    if constexpr (asks_library<L>) laws<L>();
+int main(int count, char** given) {
+  gpu_check::Rows rows(count, given, wrong);
+  rows.each([] {
+    std::printf("cuDNN %zu, built with %d\n\n| layer | in | agrees with loops in double, and keeps to its tensors |\n|---|---|---|\n",
+                cudnnGetVersion(), CUDNN_VERSION);
   });
-  std::printf("\n| layer | in | by | forward [us] | backward [us] |\n|---|---|---|---|---|\n");
+  conformance::for_each_of<conformance::Layers>([&]<class L> {
+    if constexpr (asks_library<L>) laws<L>(rows);
+  });
+  rows.each([] { std::printf("\n| layer | in | by | forward [us] | backward [us] |\n|---|---|---|---|---|\n"); });
   using Wide = Conv2d<64, 64, KernelSize<3>, Padding<1>, NoBias>;
   using Deep = Conv2d<256, 256, KernelSize<3>, Padding<1>, NoBias>;
   using Halving = Conv2d<128, 256, KernelSize<3>, Padding<1>, Stride<2>>;
-  Timed<Wide, float>{Shape{64, 56, 56}, 32, false}.rows("float32");
-  Timed<Wide, float>{Shape{64, 56, 56}, 32, true}.rows("TF32");
-  Timed<Deep, float>{Shape{256, 14, 14}, 32, true}.rows("TF32");
-  Timed<Halving, float>{Shape{128, 28, 28}, 32, true}.rows("TF32");
-  Timed<SelfAttention<Heads<12>>, BFloat16>{Shape{256, 3 * 768}, 32, false}.rows("bfloat16");
-  Timed<SelfAttention<Heads<12>>, BFloat16>{Shape{1024, 3 * 768}, 8, false}.rows("bfloat16");
-  Timed<SelfAttention<Heads<12>, Causal>, BFloat16>{Shape{1024, 3 * 768}, 8, false}.rows("bfloat16");
+  rows.each([] { Timed<Wide, float>{Shape{64, 56, 56}, 32, false}.rows("float32"); });
+  rows.each([] { Timed<Wide, float>{Shape{64, 56, 56}, 32, true}.rows("TF32"); });
+  rows.each([] { Timed<Deep, float>{Shape{256, 14, 14}, 32, true}.rows("TF32"); });
+  rows.each([] { Timed<Halving, float>{Shape{128, 28, 28}, 32, true}.rows("TF32"); });
+  rows.each([] { Timed<SelfAttention<Heads<12>>, BFloat16>{Shape{256, 3 * 768}, 32, false}.rows("bfloat16"); });
+  rows.each([] { Timed<SelfAttention<Heads<12>>, BFloat16>{Shape{1024, 3 * 768}, 8, false}.rows("bfloat16"); });
+  rows.each([] { Timed<SelfAttention<Heads<12>, Causal>, BFloat16>{Shape{1024, 3 * 768}, 8, false}.rows("bfloat16"); });
   std::printf("\ncudnn: %d rows wrong\n", wrong);
   return wrong == 0 ? 0 : 1;
 }

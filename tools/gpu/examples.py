@@ -43,9 +43,9 @@ def run(folder, name, needed, starter, library):
         return f"SKIPPED: {starter[0]} was not found", "", "", False
     begun = time.monotonic()
     try:
-        ended = subprocess.run([*starter, str(program)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=60)
+        ended = subprocess.run([*starter, str(program)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=40)
     except subprocess.TimeoutExpired:
-        return "**no end within 60 s**", "60", "", True
+        return "**no end within 40 s**", "40", "", True
     seconds = f"{time.monotonic() - begun:.1f}"
     last = (ended.stdout.strip().splitlines() or [""])[-1].replace("|", "\\|")
     if ended.returncode != 0:

@@ -15,6 +15,7 @@
 #include "heddle/backend/cuda_one_card.hpp"
 #include "heddle/backend/cuda_tf32.hpp"
 #include "heddle/core/type_name.hpp"
+#include "rows.hpp"
 
 using namespace plans_on_cards;
 
@@ -32,28 +33,39 @@ template <class Law> void law_row(const std::string& name, const char* arithmeti
   std::fflush(stdout);
 }
 
-template <class L> void layer_rows() {
+template <class L> void layer_rows(gpu_check::Rows& rows) {
   using namespace conformance;
   const std::string name{type_name<L>().view()};
   if constexpr (run_room::TakesBFloat16<L, CudaCompute>)
-    law_row(name, "bfloat16", [] { return broken_law_of_bfloat16<L, UploadedCuda, UploadedHalves>(20); });
-  if constexpr (asks_for_products<L>) law_row(name, "TF32", [] { return broken_law_of_layer<L, UploadedTF32>(20, Asked::all, precision_of_tf32); });
+    rows.each([&] { law_row(name, "bfloat16", [] { return broken_law_of_bfloat16<L, UploadedCuda, UploadedHalves>(20); }); });
+  if constexpr (asks_for_products<L>)
+    rows.each([&] { law_row(name, "TF32", [] { return broken_law_of_layer<L, UploadedTF32>(20, Asked::all, precision_of_tf32); }); });
+}
+void laws(gpu_check::Rows& rows) {
+  rows.each([] { std::printf("| kernel | in | the numbers of float32 rounded once, or of loops in double within TF32 |\n|---|---|---|\n"); });
+  conformance::for_each_of<conformance::Layers>([&]<class L> { layer_rows<L>(rows); });
+  conformance::for_each_of<conformance::Losses>([&]<class Loss> {
+    rows.each([] {
+      law_row(std::string{Loss::name()}, "bfloat16",
+              [] { return conformance::broken_law_of_loss_in_bfloat16<Loss, conformance::UploadedCuda, conformance::UploadedHalves>(40); });
+    });
+  });
+}
+void steps(gpu_check::Rows& rows) {
+  rows.each([] { gpt2_head(); });
+  rows.each([] { gpt2_row<CudaOneCard>("float32"); });
+  rows.each([] { gpt2_row<AllowTF32<CudaOneCard>>("TF32"); });
+  rows.each([] { gpt2_row<CudaOneCard, Mixed<BFloat16>>("Mixed<BFloat16>"); });
+  rows.each([] { gpt2_row<AllowTF32<CudaOneCard>, Mixed<BFloat16>>("Mixed<BFloat16>, TF32 for what has copies"); });
 }
 
 }  // namespace
 
-int main() {
-  std::printf("| kernel | in | the numbers of float32 rounded once, or of loops in double within TF32 |\n|---|---|---|\n");
-  conformance::for_each_of<conformance::Layers>([]<class L> { layer_rows<L>(); });
-  conformance::for_each_of<conformance::Losses>([]<class Loss> {
-    law_row(std::string{Loss::name()}, "bfloat16",
-            [] { return conformance::broken_law_of_loss_in_bfloat16<Loss, conformance::UploadedCuda, conformance::UploadedHalves>(40); });
-  });
-  gpt2_head();
-  gpt2_row<CudaOneCard>("float32");
-  gpt2_row<AllowTF32<CudaOneCard>>("TF32");
-  gpt2_row<CudaOneCard, Mixed<BFloat16>>("Mixed<BFloat16>");
-  gpt2_row<AllowTF32<CudaOneCard>, Mixed<BFloat16>>("Mixed<BFloat16>, TF32 for what has copies");
+int main(int count, char** given) {
+  gpu_check::Rows rows(count, given, wrong);
+  const bool steps_alone = rows.kept() == std::vector<std::string>{"steps"}, laws_alone = rows.kept() == std::vector<std::string>{"laws"};
+  if (!steps_alone) laws(rows);
+  if (!laws_alone) steps(rows);
   std::printf("\nhalves: %d rows wrong\n", wrong);
   return wrong == 0 ? 0 : 1;
 }

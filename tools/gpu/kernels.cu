@@ -12,6 +12,7 @@
 #include "conformance/layers.hpp"
 #include "heddle/backend/cuda.hpp"
 #include "heddle/core/type_name.hpp"
+#include "rows.hpp"
 
 using namespace heddle;
 
@@ -34,17 +35,20 @@ template <class Law> void row(const std::string& name, Law law) {
 }  // namespace
 
 int main(int count, char** given) {
-  const int trials = count > 1 ? std::atoi(given[1]) : 30;  // of a layer; a sanitizer is given fewer
-  std::printf("| kernel | agrees with loops in double, and keeps to its tensors |\n|---|---|\n");
+  gpu_check::Rows rows(count, given, wrong);
+  const int trials = rows.kept().empty() ? 30 : std::atoi(rows.kept()[0].c_str());  // of a layer; a sanitizer is given fewer
+  rows.each([] { std::printf("| kernel | agrees with loops in double, and keeps to its tensors |\n|---|---|\n"); });
   conformance::for_each_of<conformance::Layers>([&]<class L> {
-    row(std::string{type_name<L>().view()}, [&] { return conformance::broken_law_of_layer<L, conformance::UploadedCuda>(trials); });
+    rows.each(
+        [&] { row(std::string{type_name<L>().view()}, [&] { return conformance::broken_law_of_layer<L, conformance::UploadedCuda>(trials); }); });
   });
   conformance::for_each_of<conformance::Losses>([&]<class Loss> {
-    row(std::string{Loss::name()}, [&] { return conformance::broken_law_of_loss<Loss, conformance::UploadedCuda>(2 * trials); });
+    rows.each([&] { row(std::string{Loss::name()}, [&] { return conformance::broken_law_of_loss<Loss, conformance::UploadedCuda>(2 * trials); }); });
   });
-  conformance::for_each_of<conformance::Optimizers>(
-      []<class O> { row(std::string{O::name()}, [] { return conformance::broken_law_of_optimizer<O, conformance::UploadedCuda>(); }); });
-  row("sums, copies, zeros", [] { return conformance::broken_law_of_arrays<conformance::UploadedCuda>(); });
+  conformance::for_each_of<conformance::Optimizers>([&]<class O> {
+    rows.each([&] { row(std::string{O::name()}, [] { return conformance::broken_law_of_optimizer<O, conformance::UploadedCuda>(); }); });
+  });
+  rows.each([&] { row("sums, copies, zeros", [] { return conformance::broken_law_of_arrays<conformance::UploadedCuda>(); }); });
   std::printf("\nkernels: %d rows wrong\n", wrong);
   return wrong == 0 ? 0 : 1;
 }

@@ -76,10 +76,9 @@ class RankOnCard {
   [[nodiscard]] std::vector<std::string> layers_of_library() const { return card_.layers_of_library(); }
   /// Whether its queue is empty. Errors  R36, also what NCCL has found
   [[nodiscard]] bool is_done() const {
-    const cudaError_t e = cudaStreamQuery(card_.stream());
-    if (e != cudaSuccess && e != cudaErrorNotReady) compute_room::refuse_cuda(e, "cudaStreamQuery");
+    const bool done = compute_room::is_done(card_.stream());
     if (endpoint_) endpoint_->communicators().check();
-    return e == cudaSuccess;
+    return done;
   }
   /// Errors  R01 where the ranks could not meet anew
   [[nodiscard]] Endpoint& endpoint() {
@@ -132,6 +131,7 @@ class RankOnCard {
     const Clock::time_point end = Clock::now() + std::chrono::seconds{10};
     for (const cudaStream_t queue : {endpoint_->mover().queue(), card_.stream()})
       while (cudaStreamQuery(queue) == cudaErrorNotReady && Clock::now() < end) std::this_thread::yield();
+    static_cast<void>(cudaGetLastError());  // what a look at a queue has left
     steps_.forget();
     at_ = Where::begins;
   }

@@ -35,6 +35,7 @@ inline void check_nccl(ncclResult_t result, const char* call) {
 /// 1}, {2, 3}, {0, 2}, {1, 3} rank 2 has three communicators, made by two splits of the first.
 ///
 /// Errors  R36 what NCCL refuses; what pause throws. What is there then is aborted
+/// Source  sources.md#nccl-abort
 /// Tested  transport/nccl_communicators_test
 class NcclCommunicators {
  public:
@@ -43,7 +44,8 @@ class NcclCommunicators {
   HEDDLE_COLD NcclCommunicators(const ncclUniqueId& id, const GroupsOfRanks& groups, int rank, std::function<void(Clock::time_point)> pause)
       : NcclCommunicators(groups.count(), std::move(pause)) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;  // a call that blocks waits for ever for a rank that fails before it comes
+    config.blocking = 0;    // a call that blocks waits for ever for a rank that fails before it comes
+    config.splitShare = 1;  // what is split of it ends with it, however that is queued; without this an abort may wait for another communicator
     settle(all_, ncclCommInitRankConfig(&all_, groups.ranks(), id, rank, &config), "ncclCommInitRankConfig");
     for (int first = 0; first < groups.count(); first = apart(groups, first)) split(groups, first, apart(groups, first), rank);
   }
@@ -114,7 +116,6 @@ class NcclCommunicators {
     ncclComm_t& made = in_one ? of_groups_[static_cast<std::size_t>(own)] : nothing_;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    config.splitShare = 1;  // one abort ends what all of them have under way, however that is queued
     settle(all_, ncclCommSplit(all_, in_one ? own : NCCL_SPLIT_NOCOLOR, in_one ? groups.position(own, rank) : 0, &made, &config), "ncclCommSplit");
     if (in_one) settle(made, ncclInProgress, "ncclCommSplit");
   }

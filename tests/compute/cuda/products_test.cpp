@@ -209,6 +209,18 @@ TEST_CASE("operands may lie at any float, and of a batch at any distance") {
     CHECK(std::abs(static_cast<double>(made[static_cast<std::size_t>(off / 4 % 2)]) - sum) <= 40 * 0x1p-24 * 33);
   }
   CHECK(products.plans() == 4);  // an algorithm that loads 16 bytes at once is not for all
+  ProductShape with_bias = shape;
+  with_bias.bias = true;
+  const Floats bias{stream.get(), 9 + 4, 4};
+  for (const int off : {0, 1, 4, 3}) {  // the heuristic is told of an address like that of the bias
+    products.run(with_bias, a.get(), b.get(), c.get(), bias.get() + off);
+    wait_for(stream.get());
+    double sum = static_cast<double>(bias.here[static_cast<std::size_t>(off)]);
+    for (std::size_t l = 0; l < 33; ++l) sum += static_cast<double>(a.here[l]) * static_cast<double>(b.here[l]);
+    CHECK(std::abs(static_cast<double>(c.now()[0]) - sum) <= 40 * 0x1p-24 * 33);
+  }
+  CHECK(products.plans() == 4 + 2);
+  CHECK(cuda_emulator::violations() == std::vector<std::string>{});
 }
 
 TEST_CASE("products whose rows differ have the bits of the usual rows, whichever comes first; one that is not told so has others") {
@@ -280,7 +292,29 @@ TEST_CASE("where no algorithm can be chosen for the usual rows a product has its
   }
 }
 
-TEST_CASE("a product without an algorithm is refused with its sizes, types and epilogue") {
+TEST_CASE("a bias that no algorithm of cuBLASLt adds is added behind the product, in all rows of all matrices of a batch") {
+  for (const bool fused : {false, true}) {
+    const Card card{{.bias_of_one = fused}};
+    const Stream stream = make_stream();
+    CudaProducts products{stream.get(), small};
+    const ProductShape one_column{.m = 7, .n = 1, .k = 9, .b_transposed = true, .bias = true, .grows = GrowsIn::m, .rows = 7};
+    const ProductShape of_depth_one{.m = 5, .n = 6, .k = 1, .bias = true, .c_pitch = 8, .batch = 3, .a_stride = 5, .b_stride = 6, .c_stride = 40};
+    ProductShape added = of_depth_one;
+    added.add = true;
+    std::uint32_t seed = 0;
+    for (const ProductShape& shape : {one_column, of_depth_one, added}) {
+      const Trial t{stream, shape, ++seed};
+      t.run(products);
+      wait_for(stream.get());
+      CHECK(t.wrong() == 0);
+    }
+    CHECK(products.plans() == 2);
+    CHECK(cuda_emulator::counts().kernels == (fused ? 0 : 3));
+    CHECK(cuda_emulator::violations() == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE("a product without an algorithm is refused with its sizes and types") {
   const Card card{{.algorithms = 0}};
   const Stream stream = make_stream();
   CudaProductOptions options = small;
@@ -291,18 +325,17 @@ TEST_CASE("a product without an algorithm is refused with its sizes, types and e
   const auto refused = [&](CudaProducts& by, const ProductShape& s, const char* words) {
     CHECK_THROWS_WITH_AS(by.run(s, t.a.get(), t.b.get(), t.c.get(), t.bias.get()), words, HeddleError);
   };
-  refused(
-      products, shape,
-      "[heddle.R36] cuBLASLt has no algorithm for the product of 8 x 33 and 33 x 10 (transposed) in float32, 2 in a batch, plus a bias. Fix: take "
-      "sizes below 2,147,483,648, or smaller micro-batches.");
+  refused(products, shape,
+          "[heddle.R36] cuBLASLt has no algorithm for the product of 8 x 33 and 33 x 10 (transposed) in float32, 2 in a batch. Fix: take "
+          "sizes below 2,147,483,648, or smaller micro-batches.");
   refused(
       of_tf32, plain.shape,
       "[heddle.R36] cuBLASLt has no algorithm for the product of 1000 x 3 (transposed) and 3 x 2 in TF32. Fix: take sizes below 2,147,483,648, or "
       "smaller micro-batches.");
   shape.batch = std::int64_t{1} << 32U;
   refused(products, shape,
-          "[heddle.R36] cuBLASLt has no algorithm for the product of 8 x 33 and 33 x 10 (transposed) in float32, 4,294,967,296 in a batch, plus a "
-          "bias. Fix: take sizes below 2,147,483,648, or smaller micro-batches.");
+          "[heddle.R36] cuBLASLt has no algorithm for the product of 8 x 33 and 33 x 10 (transposed) in float32, 4,294,967,296 in a batch. Fix: take "
+          "sizes below 2,147,483,648, or smaller micro-batches.");
   CHECK(products.plans() + of_tf32.plans() == 0);
   CHECK_THROWS_AS((CudaProducts{stream.get(), {.workspace_bytes = std::size_t{1} << 42U}}), HeddleError);  // R14: no card has 4 TiB
 }

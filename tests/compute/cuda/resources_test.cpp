@@ -97,6 +97,7 @@ TEST_CASE("what the runtime refuses is R36, or R14 where memory is lacking, with
   CHECK(said([] { return make_stream(); }).find("[heddle.R14] cudaStreamCreateWithFlags failed with ") == 0);
   CHECK(said([] { return make_event(); }).find("[heddle.R14] cudaEventCreateWithFlags failed with ") == 0);
   CHECK(said([] { return card_memory<float>(8, "a test"); }).find("[heddle.R14] ") == 0);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);  // the sentence has said it
   CHECK(alive() == "");
 }
 
@@ -182,9 +183,11 @@ TEST_CASE("a wait asks lost() as long as the stream is not done, and ends with w
   int asked = 0;
   wait_for(card.stream(), [&] { ++asked; });
   CHECK(asked > 0);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);  // that it was not done yet is no error of anybody
   CHECK(cudaStreamQuery(card.stream()) == cudaSuccess);
   queue_much();
   CHECK_THROWS_WITH_AS(wait_for(card.stream(), [] { throw std::runtime_error("rank 1 is gone"); }), "rank 1 is gone", std::runtime_error);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
   wait_for(card.stream());  // what was queued is done all the same
   CHECK(card.down(x, 8) == all(401));
 }

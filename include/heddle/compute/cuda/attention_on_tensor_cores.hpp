@@ -37,7 +37,7 @@ template <class Value> inline constexpr int values_of_word = sizeof(std::uint32_
 /// The word of a row that begins with its feature f.
 [[nodiscard]] HEDDLE_DEVICE inline TensorFloat word_at(const float* row, int f) { return tensor_float(row[f]); }
 [[nodiscard]] HEDDLE_DEVICE inline BFloat16Pair word_at(const BFloat16* row, int f) {
-  const auto both = *reinterpret_cast<const ValuesTogether<BFloat16, 2>*>(row + f);
+  const auto both = *as_one<const ValuesTogether<BFloat16, 2>>(row + f);
   return {std::uint32_t{both.values[1].bits} << 16U | both.values[0].bits};
 }
 /// What a product sees of a value.

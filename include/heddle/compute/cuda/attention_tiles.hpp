@@ -93,7 +93,7 @@ template <BlockOfThreads B> class AttentionTiles {
     b_.sync();
     for (int k = 0; k < (right.count + 3) / 4 && down_ < count; ++k) {
       Pair y[4];
-      for (int n = 0; n < 4; ++n) y[n] = *reinterpret_cast<const Pair*>(right_ + (4 * k + n) * attention_pitch + first_feature());
+      for (int n = 0; n < 4; ++n) y[n] = *as_one<const Pair>(right_ + (4 * k + n) * attention_pitch + first_feature());
       for (int i = 0; i < attention_rows; ++i) {
         const Pack<float> x = load_pack(weights_ + row(i) * attention_weights_pitch + 4 * k);
         for (int n = 0; n < 4; ++n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. What a kernel sees of a card: one thread of one block. nvcc takes the card's own block, every other compiler one of an executor.
 // Sees: nothing of Heddle but core/bfloat16 and core/host_device.  Does not see: tensors, layers, streams.
-// In: a compiler.  Out: BlockOfThreads, TensorFloat, BFloat16Pair, Pack, first_of_thread, warp_fold, block_fold.
+// In: a compiler.  Out: BlockOfThreads, TensorFloat, BFloat16Pair, Pack, as_one, first_of_thread, warp_fold, block_fold.
 #pragma once
 
 #include <concepts>
@@ -197,8 +197,20 @@ template <class T> struct alignas(16) Pack {
   static constexpr int count = 16 / static_cast<int>(sizeof(T));
   T values[static_cast<std::size_t>(count)];
 };
-template <class T> [[nodiscard]] HEDDLE_DEVICE inline Pack<T> load_pack(const T* p) { return *reinterpret_cast<const Pack<T>*>(p); }
-template <class T> HEDDLE_DEVICE inline void store_pack(T* p, const Pack<T>& pack) { *reinterpret_cast<Pack<T>*>(p) = pack; }
+#if defined(__CUDACC__)
+/// Several values at p as one. A card faults where p is no multiple of their bytes.
+template <class Together, class T> [[nodiscard]] HEDDLE_DEVICE inline Together* as_one(T* p) { return reinterpret_cast<Together*>(p); }
+#else
+/// What runs kernels where there is no card is told of an address at which a card would fault, and of the multiple that it should be.
+inline void (*told_of_misaligned)(const void* address, std::size_t multiple) = nullptr;
+/// Several values at p as one.
+template <class Together, class T> [[nodiscard]] Together* as_one(T* p) {
+  if (reinterpret_cast<std::uintptr_t>(p) % alignof(Together) != 0 && told_of_misaligned != nullptr) told_of_misaligned(p, alignof(Together));
+  return reinterpret_cast<Together*>(p);
+}
+#endif
+template <class T> [[nodiscard]] HEDDLE_DEVICE inline Pack<T> load_pack(const T* p) { return *as_one<const Pack<T>>(p); }
+template <class T> HEDDLE_DEVICE inline void store_pack(T* p, const Pack<T>& pack) { *as_one<Pack<T>>(p) = pack; }
 [[nodiscard]] constexpr bool is_whole_packs(std::int64_t floats) { return floats % Pack<float>::count == 0; }
 
 /// The first element of a thread that takes `each`: thread 3 of block 1 of 256 threads begins at 1,036 with 4 each.

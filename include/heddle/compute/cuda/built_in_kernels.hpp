@@ -114,7 +114,8 @@ using OfValues =
            OfColumns<Value, 1, Pack<float>::count>, OfWindows<Value, SlidingLine>, OfWindows<Value, AdaptiveLine>,
            KernelList<Taken<AddArrays<Value>>, Taken<DropElements<Value>>, Taken<RescaleBytes<Value>>, Taken<MaxOfWindows, Value>,
                       Taken<MaxOfWindowsBack, Value>, Taken<SumChannelMoments, Value>, Taken<NormaliseChannels, Value>,
-                      Taken<SumChannelGradients, Value>, Taken<PullBackChannels, Value>, Taken<OfEach<Scale>, CudaNumbers*, Value*>>>;
+                      Taken<SumChannelGradients, Value>, Taken<PullBackChannels, Value>, Taken<OfEach<Scale>, CudaNumbers*, Value*>,
+                      Taken<OfEach<AddBias>, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Value*, Value*>>>;
 
 /// Those whose values are in float32 alone, and those of a step. An optimizer's is that of all its options, which are arguments.
 using OfFloats =

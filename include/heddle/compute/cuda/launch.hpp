@@ -42,12 +42,14 @@ namespace heddle::compute_room {
 }
 
 /// R36: a call of the runtime has failed. `what` names it.
-/// R14 where memory is lacking, R41 where a kernel is.
+/// R14 where memory is lacking, R41 where a kernel is. After R14 a program may go on with less: no library finds that error later as the last one.
 [[noreturn]] HEDDLE_COLD inline void refuse_cuda(cudaError_t e, const char* what) {
-  if (e == cudaErrorMemoryAllocation)
+  if (e == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
     throw Error(Code{'R', 14}, std::string{what} + " failed with " + cudaGetErrorName(e) + ": " + cudaGetErrorString(e) +
                                    ". The card, or the host for what is pinned, has no memory left. Fix: free memory, take smaller micro-batches or "
                                    "fewer devices on this card.");
+  }
   if (lacks_kernel(e)) refuse_kernel(e, what);
   throw Error(Code{'R', 36}, std::string{what} + " failed with " + cudaGetErrorName(e) + ": " + cudaGetErrorString(e) +
                                  ". Fix: look at the first such sentence of any rank; ./heddle doctor says which cards there are.");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Products of row-major matrices by cuBLASLt, each planned once.
 // Sees: compute/cuda.  Does not see: layers, policies, programs.
-// In: extents of a product, then pointers of a card.  Out: ProductShape, CudaProducts, product.
+// In: a ProductShape, then pointers of a card.  Out: CudaProducts, product.
 #pragma once
 
 #include <cublasLt.h>
@@ -16,7 +16,9 @@
 #include <utility>
 
 #include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/compute/cuda/product_shape.hpp"
 #include "heddle/compute/cuda/resources.hpp"
+#include "heddle/compute/cuda/step_kernels.hpp"
 #include "heddle/core/bfloat16.hpp"
 #include "heddle/core/shape.hpp"
 
@@ -58,33 +60,6 @@ using LtProduct = Owner<cublasLtMatmulDesc_t, DestroyLtProduct>;
 using LtLayout = Owner<cublasLtMatrixLayout_t, DestroyLtLayout>;
 using LtPreference = Owner<cublasLtMatmulPreference_t, DestroyLtPreference>;
 
-/// Which extent of a product grows with the rows of a batch, so that products that differ in it alone share an algorithm.
-enum class GrowsIn : std::uint8_t { nothing, m, n, batch };
-
-/// One product in row-major terms: c (m, n) = or += scale op(a) op(b), where op(a) is (m, k) and op(b) is (k, n), all above 0.
-/// y (8, 3) = x (8, 4) w^T + bias of Linear<4, 3> is {.m = 8, .n = 3, .k = 4, .b_transposed = true, .bias = true, .grows = GrowsIn::m, .rows = 8}.
-struct ProductShape {
-  std::int64_t m = 0, n = 0, k = 0;
-  bool a_transposed = false;                              ///< a is stored as (k, m)
-  bool b_transposed = false;                              ///< b is stored as (n, k)
-  bool add = false;                                       ///< to what is in c
-  bool bias = false;                                      ///< the same n numbers are added to each row of c
-  std::int64_t a_pitch = 0, b_pitch = 0, c_pitch = 0;     ///< elements from a stored row to the next; 0: as many as it has
-  std::int64_t batch = 1;                                 ///< so many products of the same extents
-  std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;  ///< elements from a matrix of the batch to the next
-  GrowsIn grows = GrowsIn::nothing;
-  std::int64_t rows = 1;   ///< that extent is of so many rows, and a multiple of them
-  std::int64_t usual = 0;  ///< rows for which the algorithm is chosen; 0: CudaProductOptions::usual_rows
-};
-
-/// Of which type the factors of a product are, and what it makes; its bias is of that type too. Sums are float32 in any case. Gradients of weights
-/// from values in bfloat16 are {bfloat16, float32}.
-struct ProductTypes {
-  ElementType factors = ElementType::float32;
-  ElementType made = ElementType::float32;
-};
-template <class Value> inline constexpr ElementType type_of_values = std::is_same_v<Value, float> ? ElementType::float32 : ElementType::bfloat16;
-
 /// How products are made. 32 MiB of workspace are what NVIDIA advises for an H100.
 struct CudaProductOptions {
   std::size_t workspace_bytes = std::size_t{32} << 20U;
@@ -96,10 +71,9 @@ struct CudaProductOptions {
 /// algorithm. A run of what has a plan creates nothing, allocates nothing and asks no heuristic; a capture of its stream may be the first.
 ///
 /// What keeps its bits. The heuristic chooses another algorithm for 8 rows than for 64, and then the bits of a row depend on the rows beside it. So
-/// products that differ only in the rows that `grows` names share the algorithm that is chosen for `usual` rows, whatever number comes first:
-/// replicas with 8 of 64 rows, or a last batch that is smaller, take that of 64 rows if cublasLtMatmulAlgoCheck accepts it for them.
-/// plans_of_their_own() counts those where it does not. Of the algorithms that were tried on a card (docs/gpu-results.md, Bits) all of float32 then
-/// keep the bits of a row, and all but one of TF32. Sums over rows, as of the gradient of a weight, depend on the rows in any case.
+/// products that differ only in the rows that `grows` names share the algorithm of `usual` rows: replicas with 8 of 64 rows, or a smaller last batch,
+/// take that of 64 rows if cublasLtMatmulAlgoCheck accepts it for them. plans_of_their_own() counts those where it does not. Of those tried on a card
+/// (docs/gpu-results.md, Bits) all of float32 then keep the bits of a row, and all but one of TF32. Sums over rows depend on them in any case.
 ///
 /// Errors  R36 if a call fails, or if cuBLASLt has no algorithm; R14 if the card has no room for the workspace
 /// Tested  compute/cuda/products_test
@@ -117,14 +91,17 @@ class CudaProducts {
   void run(const ProductShape& shape, const In* a, const In* b, Made* c, const std::type_identity_t<Made>* bias = nullptr, float scale = 1) {
     static_assert(std::is_same_v<Made, float> || std::is_same_v<Made, In>);
     if (shape.m == 0 || shape.n == 0 || shape.batch == 0) return;
-    const Plan& plan = plan_of({shape, {type_of_values<In>, type_of_values<Made>}},
-                               {alignment(a, shape, shape.a_stride), alignment(b, shape, shape.b_stride), alignment(c, shape, shape.c_stride)});
-    if (shape.bias) set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    const Plan& plan = plan_of(
+        {shape, {type_of_values<In>, type_of_values<Made>}},
+        {alignment(a, shape, shape.a_stride), alignment(b, shape, shape.b_stride), alignment(c, shape, shape.c_stride), alignment(bias, shape, 0)});
+    if (shape.bias && !plan.bias_behind) set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const float beta = shape.add ? 1.0F : 0.0F;
     // cuBLASLt stores by columns: it reads a row-major matrix as its transposed, and c^T = op(b)^T op(a)^T.
     check_cublas(cublasLtMatmul(handle_.get(), plan.product.get(), &scale, b, plan.b.get(), a, plan.a.get(), &beta, c, plan.c.get(), c, plan.c.get(),
                                 &plan.algorithm, workspace_.get(), options_.workspace_bytes, stream_),
                  "cublasLtMatmul");
+    if (plan.bias_behind)
+      launch_each<AddBias>(stream_, shape.batch * shape.m * shape.n, shape.m, shape.n, shape.row_pitch(), shape.c_stride, bias, c);
   }
   [[nodiscard]] bool tf32() const { return options_.tf32; }
   [[nodiscard]] std::int64_t plans() const { return static_cast<std::int64_t>(plans_.size()); }
@@ -132,9 +109,9 @@ class CudaProducts {
   [[nodiscard]] std::int64_t plans_of_their_own() const { return of_their_own_; }
 
  private:
-  /// Bytes that the addresses of a, b and c are multiples of: {16, 16, 4}.
-  using Alignments = std::array<std::uint32_t, 3>;
-  using Key = std::array<std::int64_t, 16>;
+  /// Bytes that the addresses of a, b, c and the bias are multiples of: {16, 16, 4, 16}.
+  using Alignments = std::array<std::uint32_t, 4>;
+  using Key = std::array<std::int64_t, 13>;
   /// A shape and the types of its elements: of a gradient of a weight {shape, {bfloat16, float32}}.
   struct Typed : ProductShape {
     ProductTypes types;
@@ -145,13 +122,15 @@ class CudaProducts {
     std::int64_t how = static_cast<std::int64_t>(s.grows);
     for (const int part : {int{s.a_transposed}, int{s.b_transposed}, int{s.bias}, static_cast<int>(s.types.factors), static_cast<int>(s.types.made)})
       how = 8 * how + part;
-    return {s.m, s.n, s.k, s.a_pitch, s.b_pitch, s.c_pitch, s.batch, s.a_stride, s.b_stride, s.c_stride, s.rows, s.usual, at[0], at[1], at[2], how};
+    for (const std::uint32_t bytes : at) how = 32 * how + bytes;
+    return {s.m, s.n, s.k, s.a_pitch, s.b_pitch, s.c_pitch, s.batch, s.a_stride, s.b_stride, s.c_stride, s.rows, s.usual, how};
   }
   /// Descriptors and the algorithm of one shape.
   struct Plan {
     LtProduct product;
     LtLayout a, b, c;
     cublasLtMatmulAlgo_t algorithm{};
+    bool bias_behind = false;  // cuBLASLt has no algorithm that adds it, so a kernel does
   };
   /// The algorithm of all shapes that differ in rows alone.
   struct Shared {
@@ -183,7 +162,7 @@ class CudaProducts {
     return made;
   }
   /// A plan without its algorithm.
-  Plan described(const Typed& s) {
+  Plan described(const Typed& s, const Alignments& at) {
     Plan made;
     const bool rounds = options_.tf32 && s.types.factors == ElementType::float32;
     check_cublas(cublasLtMatmulDescCreate(made.product.slot(), rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
@@ -193,7 +172,7 @@ class CudaProducts {
     if (s.bias) {
       set(made.product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
       set(made.product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, lt_type(s.types.made));
-      set(made.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(workspace_.get()));  // any: the heuristic asks for one
+      set(made.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(workspace_.get() + at[3]));  // the heuristic takes its alignment
     }
     const ElementType factors = s.types.factors;
     made.a = s.a_transposed ? layout(s, factors, s.k, s.m, s.a_pitch, s.a_stride) : layout(s, factors, s.m, s.k, s.a_pitch, s.a_stride);
@@ -233,7 +212,7 @@ class CudaProducts {
     };
     throw Error(Code{'R', 36}, "cuBLASLt has no algorithm for the product of " + matrix(s.m, s.k, s.a_transposed) + " and " +
                                    matrix(s.k, s.n, s.b_transposed) + words + (s.batch > 1 ? ", " + grouped_digits(s.batch) + " in a batch" : "") +
-                                   (s.bias ? ", plus a bias" : "") + ". Fix: take sizes below 2,147,483,648, or smaller micro-batches.");
+                                   ". Fix: take sizes below 2,147,483,648, or smaller micro-batches.");
   }
   /// Whether an algorithm that was chosen for other rows can run this one.
   [[nodiscard]] bool takes(const Plan& plan, const Shared& shared) const {
@@ -251,15 +230,22 @@ class CudaProducts {
   static bool can_be_described(const ProductShape& s) { return s.batch <= std::numeric_limits<std::int32_t>::max(); }
   Plan made_plan(const Typed& s, const Alignments& at) {
     if (!can_be_described(s)) refuse_shape(s);
-    Plan made = described(s);
+    Plan made = described(s, at);
     if (s.grows != GrowsIn::nothing) {
       if (const Shared* const shared = shared_of(s, at); shared != nullptr && takes(made, *shared)) {
         made.algorithm = shared->algorithm;
         return made;
       }
     }
-    if (!choose(made, at)) refuse_shape(s);
+    if (!choose(made, at)) return without_bias(s, at);
     if (s.grows != GrowsIn::nothing) ++of_their_own_;
+    return made;
+  }
+  Plan without_bias(Typed s, const Alignments& at) {
+    if (!s.bias) refuse_shape(s);
+    s.bias = false;
+    Plan made = made_plan(s, at);
+    made.bias_behind = true;
     return made;
   }
   /// That of the usual rows; null if there is none for so many.
@@ -270,7 +256,7 @@ class CudaProducts {
     const std::int64_t usual = s.usual != 0 ? s.usual : options_.usual_rows != 0 ? options_.usual_rows : s.rows;
     const Typed shape = with_rows(s, usual);
     if (!can_be_described(shape)) return nullptr;
-    Plan like = described(shape);
+    Plan like = described(shape, at);
     if (!choose(like, at)) return nullptr;
     return &shared_.emplace(key, Shared{like.algorithm}).first->second;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Owners of what the CUDA runtime hands out, and waiting that can be given up.
 // Sees: compute/cuda/launch.  Does not see: tensors, layers.
-// In: nothing.  Out: Owner, CardMemory, PinnedMemory, Stream, Event, CapturedGraph, RunnableGraph, captured, wait_for.
+// In: nothing.  Out: Owner, CardMemory, PinnedMemory, Stream, Event, CapturedGraph, RunnableGraph, captured, is_done, wait_for.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -73,6 +73,7 @@ using RunnableGraph = Owner<cudaGraphExec_t, DestroyRunnable>;
 
 /// R14: the card has no room. `what` is what was to be made.
 [[noreturn]] HEDDLE_COLD inline void refuse_card_memory(std::size_t bytes, const char* what) {
+  static_cast<void>(cudaGetLastError());  // as refuse_cuda
   std::size_t free = 0, total = 0;
   std::string there = "the card does not say how much is free";
   if (cudaMemGetInfo(&free, &total) == cudaSuccess)
@@ -126,17 +127,20 @@ template <class Work> [[nodiscard]] RunnableGraph captured(cudaStream_t stream, 
   return made;
 }
 
+/// Whether all that the stream was given is done. That it is not yet is no error, but the runtime keeps it as the last one of the thread, where a
+/// library or a kernel's author finds it at the next launch: it is taken back. Errors  R36
+[[nodiscard]] inline bool is_done(cudaStream_t stream) {
+  const cudaError_t e = cudaStreamQuery(stream);
+  if (e != cudaErrorNotReady) check_cuda(e, "cudaStreamQuery");
+  if (e == cudaErrorNotReady) static_cast<void>(cudaGetLastError());
+  return e == cudaSuccess;
+}
 /// Until all that the stream was given is done. Errors  R36
 inline void wait_for(cudaStream_t stream) { check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); }
 /// The same, asked again and again with lost() in between: that throws where a peer is gone, which ends the wait, and may leave the processor to
 /// another thread. Errors  R36, and what lost() throws
 template <class Lost> void wait_for(cudaStream_t stream, Lost&& lost) {
-  for (;;) {
-    const cudaError_t e = cudaStreamQuery(stream);
-    if (e == cudaSuccess) return;
-    if (e != cudaErrorNotReady) refuse_cuda(e, "cudaStreamQuery");
-    lost();
-  }
+  while (!is_done(stream)) lost();
 }
 
 }  // namespace heddle::compute_room

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Kernels of a step that belong to no layer: sums over logical devices, squares, the loss scale, clipping, bfloat16, trees of losses.
 // Sees: compute/cuda/cuda, core.  Does not see: layers, policies, programs.
-// In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, GuardLosses, TakeGuard, Unscale, Scale, TakeOverflow, TakeNorm,
-// ClipAll, ClipEach, FoldTracked, convert_all, launch_each.
+// In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, GuardLosses, TakeGuard, Unscale, Scale, AddBias, TakeOverflow,
+// TakeNorm, ClipAll, ClipEach, FoldTracked, convert_all, launch_each.
 #pragma once
 
 #include <cmath>
@@ -110,6 +110,17 @@ struct Scale {
   static constexpr const char* name = "Scale";
   template <class Value> HEDDLE_DEVICE static void at(std::int64_t i, const CudaNumbers* numbers, Value* values) {
     values[i] = as_value<Value>(as_float(values[i]) * numbers->loss_scale);
+  }
+};
+/// to (rows, columns), or several such matrices `stride` apart, += bias (columns) in each row; rows lie `pitch` apart.
+struct AddBias {
+  static constexpr const char* name = "AddBias";
+  template <class Value>
+  HEDDLE_DEVICE static void at(std::int64_t i, std::int64_t rows, std::int64_t columns, std::int64_t pitch, std::int64_t stride, const Value* bias,
+                               Value* to) {
+    const std::int64_t row = i / columns, column = i - row * columns;
+    Value& made = to[row / rows * stride + row % rows * pitch + column];
+    made = as_value<Value>(as_float(made) + as_float(bias[column]));
   }
 };
 /// Whether a gradient overflows, as the flag of all ranks says: then the step holds.

@@ -46,7 +46,7 @@ template <class Value, int count> struct alignas(static_cast<std::size_t>(count)
 
 /// Four values at once, which lie on a multiple of their bytes, as floats.
 template <class Value> [[nodiscard]] HEDDLE_DEVICE Pack<float> load_four(const Value* from) {
-  const auto lie = *reinterpret_cast<const ValuesTogether<Value, 4>*>(from);
+  const auto lie = *as_one<const ValuesTogether<Value, 4>>(from);
   Pack<float> four;
   for (int e = 0; e < 4; ++e) four.values[e] = as_float(lie.values[e]);
   return four;
@@ -55,7 +55,7 @@ template <class Value> [[nodiscard]] HEDDLE_DEVICE Pack<float> load_four(const V
 template <class Value> HEDDLE_DEVICE void store_four(Value* to, const Pack<float>& four) {
   ValuesTogether<Value, 4> lie;
   for (int e = 0; e < 4; ++e) lie.values[e] = as_value<Value>(four.values[e]);
-  *reinterpret_cast<ValuesTogether<Value, 4>*>(to) = lie;
+  *as_one<ValuesTogether<Value, 4>>(to) = lie;
 }
 
 /// The numbers of one thread, as floats: 1, or as many as one load or store of the card has, which it makes where the place is a multiple of so many
@@ -67,7 +67,7 @@ template <int each> struct NumbersOfThread {
   float values[each];
 
   template <class Value> HEDDLE_DEVICE void load(const Value* from, std::int64_t count = each) {
-    if (as_one(from, count)) {
+    if (lies_together(from, count)) {
       const auto lie = *reinterpret_cast<const ValuesTogether<Value, each>*>(from);
       for (int k = 0; k < each; ++k) values[k] = as_float(lie.values[k]);
     } else {
@@ -75,7 +75,7 @@ template <int each> struct NumbersOfThread {
     }
   }
   template <class Value> HEDDLE_DEVICE void store(Value* to, std::int64_t count = each) const {
-    if (as_one(to, count)) {
+    if (lies_together(to, count)) {
       ValuesTogether<Value, each> lie;
       for (int k = 0; k < each; ++k) lie.values[k] = as_value<Value>(values[k]);
       *reinterpret_cast<ValuesTogether<Value, each>*>(to) = lie;
@@ -92,7 +92,7 @@ template <int each> struct NumbersOfThread {
   }
 
  private:
-  template <class Value> HEDDLE_DEVICE static bool as_one(const Value* at, std::int64_t count) {
+  template <class Value> HEDDLE_DEVICE static bool lies_together(const Value* at, std::int64_t count) {
     return each > 1 && count >= each && reinterpret_cast<std::uintptr_t>(at) % sizeof(ValuesTogether<Value, each>) == 0;
   }
 };
