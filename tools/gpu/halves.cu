@@ -50,10 +50,10 @@ int main() {
             [] { return conformance::broken_law_of_loss_in_bfloat16<Loss, conformance::UploadedCuda, conformance::UploadedHalves>(40); });
   });
   gpt2_head();
-  gpt2_row<CudaOneCard>("float32");
-  gpt2_row<AllowTF32<CudaOneCard>>("TF32");
-  gpt2_row<CudaOneCard, Mixed<BFloat16>>("Mixed<BFloat16>");
-  gpt2_row<AllowTF32<CudaOneCard>, Mixed<BFloat16>>("Mixed<BFloat16>, TF32 for what has copies");
+  gpt2_row<16, CudaOneCard>("16 rows, float32");
+  gpt2_row<16, AllowTF32<CudaOneCard>>("16 rows, TF32");
+  gpt2_row<16, CudaOneCard, Mixed<BFloat16>>("16 rows, Mixed<BFloat16>");
+  gpt2_row<16, AllowTF32<CudaOneCard>, Mixed<BFloat16>>("16 rows, Mixed<BFloat16>, TF32 for what has copies");
   std::printf("\nhalves: %d rows wrong\n", wrong);
   return wrong == 0 ? 0 : 1;
 }
