@@ -82,7 +82,7 @@ class LossOfGpt2 {
     const LossDivisor divisor{static_cast<double>(positions), 0, true, false};
     BFloat16* const logits = logits_.get();
     return timed([&] {
-      launch<CrossEntropyPositions<Rule, BFloat16, TeamWay<true, 8>>>(
+      launch<CrossEntropyPositions<Rule, BFloat16, BlockOfPacks>>(
           the_stream(), Extents{blocks, threads, fold_bytes}, RuleOfLoss<CrossEntropy>::rule(), where, divisor, 1.0F, where.packed(), vectors,
           static_cast<const BFloat16*>(logits), static_cast<const std::int32_t*>(targets_.get()), logits, static_cast<const float*>(nullptr),
           static_cast<const CudaNumbers*>(numbers_.get()), sums_.get());
@@ -120,7 +120,7 @@ void decisions() {
   std::printf("| question | measured |\n|---|---|\n");
   others();
   LossOfGpt2 loss;
-  for (const int threads : {256, 512, 1024}) {
+  for (const int threads : {256, 512, 768}) {
     const float us = loss(threads);
     if (threads == 256) measured["CrossEntropy"] = us;
     std::printf("| loss and gradient of %d x 1024 x 50304 logits, %d threads a block (Heddle's: 256) | %.0f us, %.0f GB/s of the least traffic |\n",
