@@ -90,6 +90,29 @@ TEST_CASE("a kernel that takes bfloat16 is given tensors where they lie and para
   CHECK(operands.read(forward.d, 3, 1, 4) != lies(forward.d, 3));
 }
 
+TEST_CASE("parameters for kernels that take bfloat16 are rounded together when a step first reads one, and again in the next step") {
+  const Program& p = tests::training_of<Of<Single, Mixed<BFloat16>>>();
+  run_room::LeafKernels leaves[3] = {};
+  for (auto& leaf : leaves) leaf.takes_bfloat16 = true;
+  Found found{p};
+  run_room::KernelOperands<run_room::HostWork> operands{p, found.tensors, found.work, leaves, true};
+  const auto first_of = [&](int node) {
+    return core_room::widened(*reinterpret_cast<const BFloat16*>(operands.parameters(p.graph->nodes[node], node, p.graph->leaf(node))[0]));
+  };
+  float* const weight = found.tensors.held_parameter(0).values;
+  float* const behind = found.tensors.held_parameter(2).values;  // of the other Linear
+  behind[0] = 3.0F;
+  operands.begin_step();
+  CHECK(first_of(0) == 1.0F);
+  weight[0] = 5.0F;
+  behind[0] = 7.0F;
+  CHECK(first_of(0) == 1.0F);
+  CHECK(first_of(2) == 3.0F);
+  operands.begin_step();
+  CHECK(first_of(2) == 7.0F);
+  CHECK(first_of(0) == 5.0F);
+}
+
 TEST_CASE("parameters that nothing reads are not looked for") {
   const Program& p = tests::training_of<Of<Single, Mixed<BFloat16>>>();
   Found found{p};

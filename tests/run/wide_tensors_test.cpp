@@ -22,21 +22,36 @@ TEST_CASE("a plan of float32 has nothing wide, one of bfloat16 the largest layer
   CHECK(run_room::wide_bytes(tests::training_of<Of<Single, Mixed<BFloat16>>>()) == Bytes{4 * (2 * (16 * 50 + 16 * 10) + 512 + 16)});
 }
 
-TEST_CASE("of a layer whose kernel takes bfloat16 only parameters have copies, and outputs where the loss takes none") {
+TEST_CASE("of a layer whose kernel takes bfloat16 nothing is wide but outputs where the loss takes none, and parameters that are gathered") {
   /// Stands for the memory of a card.
   struct Elsewhere {};
   const Program& p = tests::training_of<Of<Single, Mixed<BFloat16>>>();
   run_room::LeafKernelsIn<Elsewhere> leaves[3] = {};
   CHECK(run_room::wide_bytes(p, leaves, true) == run_room::wide_bytes(p));
   for (auto& leaf : leaves) leaf.takes_bfloat16 = true;
-  CHECK(run_room::wide_bytes(p, leaves, true) == Bytes{4 * (256 + 16)});
+  CHECK(run_room::wide_bytes(p, leaves, true) == Bytes{0});
+  CHECK(run_room::wide_bytes(tests::training_of<Of<Sharded<2>, Mixed<BFloat16>>>(), leaves, true) == Bytes{4 * (256 + 16)});
   leaves[1].takes_bfloat16 = false;  // ReLU: 16 rows of 10 floats, in and out and the gradients of both
   CHECK(run_room::wide_bytes(p, leaves, true) == Bytes{4 * 4 * 160});
   leaves[1].takes_bfloat16 = true;
   struct Two : Sequential<Linear<2, 40, NoBias>> {};
   const Program& wide = tests::training_of<Plan<Two, CrossEntropy, SGD, Batch<32>, Grain<16>, Mixed<BFloat16>>>();
   CHECK(run_room::wide_bytes(wide, leaves, false) == Bytes{4 * 3 * 16 * 40});
-  CHECK(run_room::wide_bytes(wide, leaves, true) == Bytes{4 * 48});
+  CHECK(run_room::wide_bytes(wide, leaves, true) == Bytes{0});
+}
+
+TEST_CASE("parameters of a role in bfloat16 are as many as its flat buffer has, where a kernel that takes them reads some that lie whole") {
+  run_room::LeafKernels leaves[3] = {};
+  const Program& p = tests::training_of<Of<Single, Mixed<BFloat16>>>();
+  CHECK(run_room::rounded_bytes(p, leaves, 0) == Bytes{0});
+  leaves[2].takes_bfloat16 = true;
+  CHECK(run_room::rounded_bytes(p, leaves, 0) == Bytes{2 * p.arenas[0].flat_elements()});
+  CHECK(p.arenas[0].flat_elements() >= 50 * 10 + 10 + 10 * 4 + 4);
+  CHECK(run_room::rounded_bytes(tests::training_of<Of<Single>>(), leaves, 0) == Bytes{0});
+  CHECK(run_room::rounded_bytes(tests::training_of<Of<Sharded<2>, Mixed<BFloat16>>>(), leaves, 0) == Bytes{0});  // gathered before use
+  struct Still : Sequential<Linear<50, 10>, ReLU, Frozen<Linear<10, 4>>> {};
+  const Program& still = tests::training_of<Plan<Still, CrossEntropy, SGD, Batch<32>, Grain<16>, Mixed<BFloat16>>>();
+  CHECK(run_room::rounded_bytes(still, leaves, 0) == Bytes{0});
 }
 
 TEST_CASE("sums over ranks are wide as a whole, with the part of a rank behind them") {

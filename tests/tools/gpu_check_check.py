@@ -43,7 +43,7 @@ with tempfile.TemporaryDirectory() as folder:
     ended = run("--to", folder + "/made", path=folder)
     check("no GPU, and nothing built to run there", run("--run-only", path=folder).returncode == 77, ended)
     check("no GPU", ended.returncode == 77 and ended.stdout == "SKIPPED: no NVIDIA GPU was found here\n" and not os.path.exists(folder + "/made"), ended)
-PARTS = ("plans", "kernels", "halves", "habits", "cards", "rates", "graphs", "bits", "bits_fused", "products")
+PARTS = ("plans", "kernels", "halves", "step", "habits", "cards", "rates", "graphs", "bits", "bits_fused", "products")
 EXAMPLES = pathlib.Path(SCRIPT).resolve().parents[1] / "examples" / "on_cards"
 
 

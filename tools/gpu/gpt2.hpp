@@ -8,30 +8,21 @@
 #include <exception>
 #include <vector>
 
+#include "gpt2_model.hpp"
 #include "plans.hpp"
 
 namespace plans_on_cards {
 
-struct GptAttention : Sequential<Named<"c_attn", Linear<768, 3 * 768>>, SelfAttention<Heads<12>, Causal>, Named<"c_proj", Linear<768, 768>>> {};
-struct GptFeed : Sequential<Named<"c_fc", Linear<768, 3072>>, GELUTanh, Named<"c_proj", Linear<3072, 768>>> {};
-struct GptBlock : Sequential<Unnumbered<Residual<Named<"ln_1", LayerNorm<768>>, Named<"attn", GptAttention>>>,
-                             Unnumbered<Residual<Named<"ln_2", LayerNorm<768>>, Named<"mlp", GptFeed>>>> {};
-/// 50,304 words in the place of 50,257, as PyTorch's model in peers.py: rows of logits are then whole packs.
-struct Gpt2 : Sequential<Input<1024>, Named<"wte", Embedding<50'304, 768>>, Named<"wpe", LearnedPositions<1024, 768>>,
-                         Named<"h", Repeat<12, GptBlock>>, Named<"ln_f", LayerNorm<768>>, Tied<"lm_head", Linear<768, 50'304, NoBias>, To<"wte">>> {};
-inline constexpr std::int64_t gpt2_parameters = parameters<Gpt2>;
-static_assert(gpt2_parameters == 124'439'808 + 47 * 768);
-
 inline void gpt2_head() {
   std::printf(
-      "\n| GPT-2 124M, 16 x 1024 tokens a step | loss of the first step | near ln 50304 = 10.83 | loss after 13 steps of one batch | below it | "
+      "\n| GPT-2 124M, 1024 tokens a row | loss of the first step | near ln 50304 = 10.83 | loss after 13 steps of one batch | below it | "
       "ms a step | tokens/s | TFLOP/s by 6 N + 12 L C T | MFU of 989.5 TFLOP/s | arena, GiB |\n|---|---|---|---|---|---|---|---|---|---|\n");
 }
 /// One device, 13 steps of one batch, of which the last ten are timed.
-template <class Backend, class... Parts> void gpt2_row(const char* name) {
-  using ThePlan = Plan<Gpt2, CrossEntropy, AdamW, Batch<16>, Single, Parts...>;
+template <int Rows, class Backend, class... Parts> void gpt2_row(const char* name) {
+  using ThePlan = Plan<Gpt2, CrossEntropy, AdamW, Batch<Rows>, Single, Parts...>;
   constexpr int timed = 10;
-  constexpr std::int64_t tokens = 16 * 1024;
+  constexpr std::int64_t tokens = Rows * std::int64_t{1024};
   try {
     std::vector<std::int32_t> ids(tokens), next(tokens);
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>((7919 * i + i / 3) % 50'257);

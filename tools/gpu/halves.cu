@@ -53,10 +53,10 @@ void laws(gpu_check::Rows& rows) {
 }
 void steps(gpu_check::Rows& rows) {
   rows.each([] { gpt2_head(); });
-  rows.each([] { gpt2_row<CudaOneCard>("float32"); });
-  rows.each([] { gpt2_row<AllowTF32<CudaOneCard>>("TF32"); });
-  rows.each([] { gpt2_row<CudaOneCard, Mixed<BFloat16>>("Mixed<BFloat16>"); });
-  rows.each([] { gpt2_row<AllowTF32<CudaOneCard>, Mixed<BFloat16>>("Mixed<BFloat16>, TF32 for what has copies"); });
+  rows.each([] { gpt2_row<16, CudaOneCard>("16 rows, float32"); });
+  rows.each([] { gpt2_row<16, AllowTF32<CudaOneCard>>("16 rows, TF32"); });
+  rows.each([] { gpt2_row<16, CudaOneCard, Mixed<BFloat16>>("16 rows, Mixed<BFloat16>"); });
+  rows.each([] { gpt2_row<16, AllowTF32<CudaOneCard>, Mixed<BFloat16>>("16 rows, Mixed<BFloat16>, TF32 for what has copies"); });
 }
 
 }  // namespace

@@ -42,6 +42,8 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
     sum_ = 0;
     odd_losses_ = false;
   }
+  using DeviceOf::compute;
+  [[nodiscard]] bool compute(const Entry& first, const Entry& second, bool& second_runs) { return body_.compute(first, second, second_runs); }
   /// Of all rows, not those of this rank alone: where ranks do not see each other's queues a wrong label is one that all of them find, before any of
   /// them has queued anything.
   void refuse_labels() const {

@@ -66,10 +66,13 @@ template <class Work> class BodyRunnerOf {
   }
 
   /// Two fused entries at once; false if their kernels cannot, and then nothing has run.
-  bool compute(const Entry& first, const Entry& second, bool& second_runs) requires std::same_as<Space, HostMemory> {
-    const FusedKernels both{*p_, kernels_, t_, first, second, second_runs};
+  bool compute(const Entry& first, const Entry& second, bool& second_runs) {
+    const auto both = fused_in<Work>(*p_, kernels_, t_, operands_, first, second, second_runs);
     if (!both.there()) return false;
-    both.sums() ? forward(second, &both) : both.forwards() ? forward(first, &both) : backward(first, &both);
+    if constexpr (std::same_as<Space, HostMemory>)
+      both.sums() ? forward(second, &both) : both.forwards() ? forward(first, &both) : backward(first, &both);
+    else
+      forward(second, &both);
     return true;
   }
 
@@ -86,7 +89,6 @@ template <class Work> class BodyRunnerOf {
   [[nodiscard]] int grain_number(int grain) const { return t_.micro_batch() * t_.grains() + grain; }
 
  private:
-  // ---- entries
   // What is asked of the batch looks at the step in hand when it is asked: a device may ask again in a later step, without this.
   static constexpr int targets = -1;
   void load(const Entry& entry, int input) {
@@ -160,15 +162,14 @@ template <class Work> class BodyRunnerOf {
   template <class Fused = std::nullptr_t> void forward(const Entry& entry, Fused fused = nullptr) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
-    const std::int64_t out = traced.leaf.out.elements();
-    ForwardCallIn<Space> call{&traced.leaf, 0, nullptr, nullptr, operands_.parameters(node, entry.node, traced.leaf), workspace(), part_};
+    ForwardCallIn<Space> call{&traced.leaf, 0, nullptr, nullptr, operands_.parameters(node, entry.node, traced.leaf), workspace_.bytes(0), part_};
     call.space = work_.space();
     const auto kernel = entry.phase == 0 ? kernels_.leaves[node.leaf].forward : kernels_.leaves[node.leaf].forward_phases[entry.phase - 1];
     for (int g = 0; g < t_.grains(); ++g) {
       call.rows = rows(g);
       operands_.begin_grain();
       set_input(call, operands_.input(entry.a, traced.leaf, g, call.rows));
-      call.output = operands_.write(entry.d, out, g, call.rows);
+      call.output = operands_.write(entry.d, traced.leaf.out.elements(), g, call.rows);
       call.statistics = t_.at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
       if (traced.leaf.operands == 2) call.second = operands_.read(entry.b, traced.leaf.other.elements(), g, call.rows);
@@ -191,7 +192,7 @@ template <class Work> class BodyRunnerOf {
     call.leaf = &traced.leaf;
     call.parameters = operands_.parameters(node, entry.node, traced.leaf, reads);
     call.parameter_gradients = sums ? gradient_ : nullptr;
-    call.workspace = workspace();
+    call.workspace = workspace_.bytes(0);
     call.part = part_;
     call.space = work_.space();
     call.operand = entry.operand;
@@ -252,7 +253,7 @@ template <class Work> class BodyRunnerOf {
                            work_.class_weights(*in_),
                            in_->counted[0].sum_of_weights,
                            in_->counted.data()};
-    call.workspace = workspace();
+    call.workspace = workspace_.bytes(0);
     call.space = work_.space();
     return call;
   }
@@ -278,7 +279,6 @@ template <class Work> class BodyRunnerOf {
   [[nodiscard]] Shape whole_output() const {
     return joined(p_->graph->output().shape, p_->graph->laid_between(p_->graph->node_count), p_->graph->split.ranks);
   }
-  [[nodiscard]] void* workspace() { return workspace_.bytes(0); }
   [[nodiscard]] float* whole(const Place& place, const Entry& entry) { return t_.whole(place, entry); }
 
   RankTensors& t_;

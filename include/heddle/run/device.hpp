@@ -87,6 +87,7 @@ template <class Work> class DeviceOf {
     in_ = &input;
     tensors_.use(*input.program);
     body_.begin(input);
+    body_.operands().begin_step();
   }
   void compute(const Entry& entry) {
     const Program& p = tensors_.program();

@@ -39,8 +39,12 @@ template <class ThePlan, class Backend> [[nodiscard]] constexpr Bytes external_m
     using Request = plan_room::RequestOf<ThePlan>;
     using Kernels = ModelKernels<typename Request::Model, typename Backend::Compute, values_kept_by(lower<ThePlan>())>;
     sum += Backend::Compute::workspace + Kernels::collected.scratch;
-    if constexpr (requires { typename Backend::Session; })
+    if constexpr (requires { typename Backend::Session; }) {
       sum += wide_bytes(training, Kernels::collected.leaves, LossTakesBFloat16<typename Request::Loss, typename Backend::Compute>);
+      Bytes rounded;
+      for (int role = 0; role < training.roles; ++role) rounded = std::max(rounded, rounded_bytes(training, Kernels::collected.leaves, role));
+      sum += rounded;
+    }
   }
   if constexpr (requires { typename Backend::Session; }) sum += trainer_memory(training, evaluation);
   if constexpr (requires { Backend::Session::memory(RankNeeds{}); }) sum += Backend::Session::memory(rank_needs(training, evaluation));

@@ -4,7 +4,11 @@
 // In: a pair of entries and the kernels of their layers.  Out: whether these can, and the call of one grain.
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
+
 #include "heddle/plan/program/program.hpp"
+#include "heddle/run/kernel_operands.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/rank_tensors.hpp"
 #include "heddle/seams/concepts.hpp"
@@ -56,5 +60,50 @@ class FusedKernels {
   const LeafKernels& behind_;
   const LeafKernels& before_;
 };
+
+/// A sum that the norm behind it makes, in another memory than the host's: its terms lie there as the plan keeps values, float32 or bfloat16. Of 16
+/// rows of 768 in bfloat16 a kernel reads two terms of 24,576 bytes each and writes the sum and what the norm gives.
+///
+/// Law     the bits of the sum and the norm one by one
+/// Tested  backend/cuda_one_card_test, equivalence/cuda_mixed_test
+template <class Work> class FusedSum {
+ public:
+  using Space = typename Work::Space;
+  /// `second_runs` as in FusedKernels.
+  FusedSum(const Program& p, const KernelTableIn<Space>& kernels, KernelOperands<Work>& operands, const Entry& first, const Entry& second,
+           bool& second_runs)
+      : operands_(operands), second_runs_(second_runs), first_(first), elements_(first.what == BodyOp::add ? first.features : 0) {
+    if (first.what != BodyOp::add) return;
+    const LeafKernelsIn<Space>& norm = kernels.leaves[p.graph->nodes[second.node].leaf];
+    if (!operands.on() || norm.takes_bfloat16) of_sum_ = norm.forward_of_sum;
+  }
+
+  /// The kernel can; else each entry runs by itself.
+  [[nodiscard]] bool there() const { return of_sum_ != nullptr; }
+  /// `call` is that of the norm.
+  void forward(const ForwardCallIn<Space>& call, int grain) const {
+    second_runs_ = true;
+    of_sum_(call, {at(first_.a, grain), at(first_.b, grain), at(first_.d, grain)});
+    second_runs_ = false;
+  }
+
+ private:
+  [[nodiscard]] float* at(const Place& place, int grain) const { return operands_.value(place, elements_, grain); }
+
+  KernelOperands<Work>& operands_;
+  bool& second_runs_;
+  const Entry& first_;
+  std::int64_t elements_;  // of a row
+  void (*of_sum_)(const ForwardCallIn<Space>&, const AddendsIn<Space>&) = nullptr;
+};
+/// What a pair of entries is in the memory that `Work` is at work in.
+template <class Work>
+[[nodiscard]] auto fused_in(const Program& p, const typename Work::Kernels& kernels, RankTensors& tensors, KernelOperands<Work>& operands,
+                            const Entry& first, const Entry& second, bool& second_runs) {
+  if constexpr (std::is_same_v<typename Work::Space, HostMemory>)
+    return FusedKernels{p, kernels, tensors, first, second, second_runs};
+  else
+    return FusedSum<Work>{p, kernels, operands, first, second, second_runs};
+}
 
 }  // namespace heddle::run_room

@@ -99,6 +99,11 @@ concept TakesSum = std::same_as<typename KernelFor<L, Compute>::TakesSum, Kernel
     requires(const ForwardCallIn<SpaceOf<Compute>>& call, const AddendsIn<SpaceOf<Compute>>& sum) {
   KernelFor<L, Compute>::forward_of_sum(call, sum);
 };
+/// The same of terms and a sum in bfloat16.
+template <class L, class Compute>
+concept TakesSumOfBFloat16 = requires(const ForwardCallIn<SpaceOf<Compute>>& call, const AddendsIn<SpaceOf<Compute>>& sum) {
+  KernelFor<L, Compute>::template forward_of_sum<BFloat16>(call, sum);
+};
 
 /// A kernel that takes values in bfloat16 as they lie.
 template <class L, class Compute>

@@ -15,7 +15,7 @@ namespace heddle::run_room {
 
 /// Where values are float32 kernels read and write them where they lie. Under Mixed they have copies here, one grain at a time: of 16 rows of 50
 /// features 800 floats; and parameters are rounded once for all grains. Kernels that take bfloat16 are given values where they lie: then pointers to
-/// floats are addresses alone.
+/// floats are addresses alone; and all parameters of the rank are rounded at once, when the first of them is read in a step.
 ///
 /// Tested  run/kernel_operands_test, equivalence/mixed_test
 template <class Work> class KernelOperands {
@@ -24,7 +24,11 @@ template <class Work> class KernelOperands {
   /// `leaves`, the kernels of the model, and whether that of the loss takes bfloat16. Without them none does.
   KernelOperands(const Program& training, RankTensors& tensors, Work& work, const Leaves* leaves = nullptr, bool loss_takes_bfloat16 = false)
       : t_(tensors), work_(work), leaves_(leaves), loss_takes_bfloat16_(loss_takes_bfloat16),
-        part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), wide_(training, work, wide_bytes(training, leaves, loss_takes_bfloat16_)) {}
+        part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), wide_(training, work, wide_bytes(training, leaves, loss_takes_bfloat16_)),
+        rounded_room_(work.room(rounded_bytes(training, leaves, tensors.role()).value)) {}
+
+  /// A step begins: parameters may have changed.
+  void begin_step() { rounded_ = false; }
 
   /// Finds the parameters of a layer; not where nothing reads them: they may not be gathered then.
   [[nodiscard]] const float* const* parameters(const Node& node, int number, const Leaf& leaf, bool read = true) {
@@ -88,12 +92,21 @@ template <class Work> class KernelOperands {
       return as_it_lies_ ? wide_.rounded_parameter(floats, place.elements) : wide_.parameter(floats, place.elements);
     };
     if (part_ > 0 && p.graph->signature(number).parameters[k].partial()) return t_.zeros(place.elements);
+    if (as_it_lies_ && !keeps && rounded_together(p, number)) return in_rounded(place);
     if (!p.storage.parameters)
       return rounded_of(t_.in_region(node.frozen_count > 0 ? RegionKind::frozen : RegionKind::parameters, place.values(), place.elements));
     const FlatBucket& unit = p.buckets[p.bucket_of_node[place.node]];
     float* const lies = t_.whole_parameter(unit, place);
     if (unit.frozen || p.storage.gathered == ElementType::float32) return rounded_of(lies);
     return as_it_lies_ ? lies : wide_.read(lies, place.elements);
+  }
+  /// Of the parameters of the rank in bfloat16.
+  [[nodiscard]] const float* in_rounded(const ParameterPlace& place) {
+    if (const std::int64_t all = t_.map().flat_elements(); !rounded_) {
+      work_.round(rounded_room_.floats(0, (all + 1) / 2), t_.in_region(RegionKind::parameters, 0, all), all);
+      rounded_ = true;
+    }
+    return rounded_room_.floats(place.values() * bytes_of(ElementType::bfloat16), (place.elements + 1) / 2);
   }
 
   RankTensors& t_;
@@ -103,6 +116,8 @@ template <class Work> class KernelOperands {
   bool as_it_lies_ = false;  // what the entry in hand is given
   int part_;                 // coordinate on axis tensor; what is used as Partial is used on 0
   WideTensors<Work> wide_;
+  Arena rounded_room_;
+  bool rounded_ = false;  // in this step
   std::int64_t first_grain_ = 0;
   const float* read_[Leaf::most_parameters]{};
 };

@@ -223,8 +223,12 @@ template <class Compute, int Leaves, ElementType values> struct KernelCollector 
       all.forward_in_tail = &KernelFor<L, Compute>::forward_in_tail;
       all.backward_in_tail = &KernelFor<L, Compute>::backward_in_tail;
     }
-    if constexpr (TakesSum<L, Compute> && !(TakesBFloat16<L, Compute> && values == ElementType::bfloat16))  // its sums are of floats
-      all.forward_of_sum = &KernelFor<L, Compute>::forward_of_sum;
+    if constexpr (TakesSum<L, Compute>) {
+      if constexpr (!TakesBFloat16<L, Compute> || values != ElementType::bfloat16)
+        all.forward_of_sum = &KernelFor<L, Compute>::forward_of_sum;
+      else if constexpr (TakesSumOfBFloat16<L, Compute>)
+        all.forward_of_sum = &KernelFor<L, Compute>::template forward_of_sum<BFloat16>;
+    }
     return all;
   }
 };

@@ -18,9 +18,24 @@ namespace heddle::run_room {
 
 [[nodiscard]] constexpr bool keeps_bfloat16(const Program& p) { return p.graph->values == ElementType::bfloat16; }
 
+/// Whether the parameters of a node are rounded together with all others of a rank, once a step, for kernels that take bfloat16: those that are
+/// trained, and lie whole on the rank. Those that are gathered before use, or frozen, are rounded for each use.
+[[nodiscard]] constexpr bool rounded_together(const Program& p, int node) { return !p.storage.parameters && p.graph->nodes[node].frozen_count == 0; }
+/// The bytes of all parameters of a role in bfloat16, if some kernel reads them there: of Linear<64, 1024> 133,120.
+///
+/// Tested  run/wide_tensors_test
+template <class Space = HostMemory> [[nodiscard]] constexpr Bytes rounded_bytes(const Program& p, const LeafKernelsIn<Space>* leaves, int role) {
+  if (!keeps_bfloat16(p) || leaves == nullptr) return Bytes{0};
+  bool reads = false;
+  for (int n = 0; n < p.graph->node_count; ++n)
+    reads = reads || (p.graph->leaf(n).parameter_count > 0 && leaves[p.graph->nodes[n].leaf].takes_bfloat16 && rounded_together(p, n));
+  return reads ? Bytes{p.arenas[role].flat_elements() * bytes_of(ElementType::bfloat16)} : Bytes{0};
+}
+
 /// The most that one entry has wide: parameters of a layer, what it takes and gives and the gradients of both for the rows of a grain; or the terms
-/// of a sum over ranks, and its own part of it. Of a layer whose kernel takes bfloat16 only its parameters, rounded; in another memory than the
-/// host's nothing of sums within a rank, and of outputs only what a loss reads that takes none. Of a plan without Mixed nothing.
+/// of a sum over ranks, and its own part of it. Of a layer whose kernel takes bfloat16 only its parameters, rounded, unless all of the rank are
+/// rounded together; in another memory than the host's nothing of sums within a rank, and of outputs only what a loss reads that takes none. Of a
+/// plan without Mixed nothing.
 ///
 /// Tested  run/wide_tensors_test, equivalence/mixed_test
 template <class Space = HostMemory>
@@ -33,7 +48,7 @@ template <class Space = HostMemory>
     const bool takes = leaves != nullptr && leaves[p.graph->nodes[n].leaf].takes_bfloat16, is_last = n + 1 == p.graph->node_count;
     std::int64_t floats = 2 * (row(leaf.in.elements()) + row(leaf.out.elements()) + row(leaf.operands == 2 ? leaf.other.elements() : 0));
     if (takes) floats = 0;
-    for (int k = 0; k < leaf.parameter_count; ++k) {
+    for (int k = 0; k < leaf.parameter_count && !(takes && rounded_together(p, n)); ++k) {
       const std::int64_t elements = leaf.parameters[k].shape.elements();
       floats += rounded_up(takes ? (elements + 1) / 2 : elements, line_elements);
     }

@@ -163,6 +163,7 @@ template <class Call> void set_input(Call& call, const float* lies) {
 /// A kernel for another memory than the host's is given float32 copies where a plan keeps values as bfloat16, and what it makes is rounded, unless it
 /// says that it takes values as they lie. Its functions are templates then, and those of bfloat16 are compiled for plans with Mixed alone:
 ///   using TakesBFloat16 = Kernel;   template <class Value = float> static void forward(const ForwardCall&), backward(const BackwardCall&)
+/// One that takes sums may have a template of forward_of_sum alike; without it a sum in bfloat16 runs by itself.
 /// Where Value is BFloat16, so is what these pointers of a call point at: input, second, output, output_gradient, input_gradient, and parameters but
 /// for those that are tracked. Of parameters the call has rounded copies. Statistics, gradients of parameters and the workspace have the types that
 /// they have in float32. What such a kernel makes is what it makes of the same values as floats, rounded once.

@@ -41,7 +41,8 @@ TEST_CASE("vectors that several blocks share for the gradients of parameters, in
   const Card card;
   CHECK(against_loops::off<LayerNorm<8>>(Shape{8}, 256 * warps_of_a_block + 100) == "");
   CHECK(against_loops::off<RMSNorm<40000>>(Shape{40000}, 34) == "");
-  CHECK(Kernel<LayerNorm<768>, CudaCompute>::scratch(LayerNorm<768>::describe(Spec{Shape{5, 768}})).value == 32 * 768 * 4);
+  CHECK(Kernel<LayerNorm<768>, CudaCompute>::scratch(LayerNorm<768>::describe(Spec{Shape{5, 768}})).value == 2 * 32 * 768 * 4);
+  CHECK(Kernel<RMSNorm<768>, CudaCompute>::scratch(RMSNorm<768>::describe(Spec{Shape{5, 768}})).value == 32 * 768 * 4);
 }
 
 TEST_CASE("a large mean costs no precision: the variance is that of the differences") {

@@ -74,8 +74,8 @@ template <class K, class... T> using Taken = typename Launches<K, decltype(&K::t
 template <class Value, class... F> using OfFunctions = KernelList<Taken<MapElements<F, Value>>..., Taken<PullBackElements<F, Value>>...>;
 template <class Value, class... F> using OfLosses = KernelList<Taken<ElementwiseLossElements<F, Value>>...>;
 template <class Rule, class Value, class... Way>
-using OfTargets = KernelList<Taken<CrossEntropyPositions<Rule, Value, Way>>..., Taken<CrossEntropyTerms<Rule, Value, Way>>...,
-                             Taken<CrossEntropyOfTerms<Rule, Value, Way>>...>;
+using OfTargets = KernelList<Taken<CrossEntropyPositions<Rule, Value, BlockOfPacks>>, Taken<CrossEntropyPositions<Rule, Value, Way>>...,
+                             Taken<CrossEntropyTerms<Rule, Value, Way>>..., Taken<CrossEntropyOfTerms<Rule, Value, Way>>...>;
 template <class Value, bool Logarithm, class... Way>
 using OfSoftmax = KernelList<Taken<SoftmaxForward<Value, Logarithm, Way>>..., Taken<SoftmaxBackward<Value, Logarithm, Way>>...>;
 template <class Value, bool Centred, class... Way>
@@ -86,9 +86,11 @@ using OfRuns = KernelList<Taken<JoinRuns<Value, each>>..., Taken<CutRuns<Value, 
                           Taken<AddPositions<Value, each>>..., Taken<OpenGates<Value, each>>..., Taken<PullBackGates<Value, each>>...>;
 /// Of 1 or 4 columns at once, whatever the values are.
 template <class Value, int... each>
-using OfColumns = KernelList<Taken<TurnPairs<Value, each>>..., Taken<SumPositions<each>, Value>..., Taken<SumTokens<each>, Value>...,
-                             Taken<SumColumns<PlainTerms, each>, Value*>..., Taken<SumColumns<NormTerms<true>, each>, Value*, Value*, float*>...,
-                             Taken<SumColumns<NormTerms<false>, each>, Value*, Value*, float*>...>;
+using OfColumns =
+    KernelList<Taken<TurnPairs<Value, each>>..., Taken<SumPositions<each>, Value>..., Taken<SumTokens<each>, Value>...,
+               Taken<SumColumns<PlainTerms, each>, Value*>..., Taken<SumColumns<NormTerms<true, true>, each>, Value*, Value*, float*>...,
+               Taken<SumColumns<NormTerms<true, false>, each>, Value*, Value*, float*>...,
+               Taken<SumColumns<NormTerms<false, false>, each>, Value*, Value*, float*>...>;
 template <class Value, class Line>
 using OfWindows = KernelList<Taken<MeanOfWindows<Line>, Value>, Taken<MeanOfLargeWindows<Line>, Value>, Taken<MeanOfWindowsBack<Line>, Value>>;
 template <class Value, bool Drops, int... Chunks>
@@ -109,9 +111,9 @@ using OfValues =
                     FunctionsOfLoss<graph_room::BinaryCrossEntropy>>,
            OfTargets<RuleOfTargets<false>, Value, WarpOfFew, WarpOfMany, BlockOfOne>,
            OfTargets<RuleOfTargets<true>, Value, WarpOfFew, WarpOfMany, BlockOfOne>, OfSoftmax<Value, false, WarpOfFew, WarpOfMany, BlockOfOne>,
-           OfSoftmax<Value, true, WarpOfFew, WarpOfMany, BlockOfOne>, OfNorm<Value, true, TeamWay<false, 2, true>, TeamWay<true, 2>>,
-           OfNorm<Value, false, TeamWay<false, 2, true>, TeamWay<true, 2>>, OfRuns<Value, 1, Pack<Value>::count>,
-           OfColumns<Value, 1, Pack<float>::count>, OfWindows<Value, SlidingLine>, OfWindows<Value, AdaptiveLine>,
+           OfSoftmax<Value, true, WarpOfFew, WarpOfMany, BlockOfOne>, OfNorm<Value, true, WarpOfNorm, TeamWay<true, 2>>,
+           OfNorm<Value, false, WarpOfNorm, TeamWay<true, 2>>, OfRuns<Value, 1, Pack<Value>::count>, OfColumns<Value, 1, Pack<float>::count>,
+           OfWindows<Value, SlidingLine>, OfWindows<Value, AdaptiveLine>,
            KernelList<Taken<AddArrays<Value>>, Taken<DropElements<Value>>, Taken<RescaleBytes<Value>>, Taken<MaxOfWindows, Value>,
                       Taken<MaxOfWindowsBack, Value>, Taken<SumChannelMoments, Value>, Taken<NormaliseChannels, Value>,
                       Taken<SumChannelGradients, Value>, Taken<PullBackChannels, Value>, Taken<OfEach<Scale>, CudaNumbers*, Value*>,
@@ -127,8 +129,9 @@ using OfFloats =
                Taken<ConvertAll<float, float>>, Taken<OfEach<ClipAll>, CudaNumbers*, float*>, Taken<OfEach<ClipEach>, CudaNumbers*, float*>,
                Taken<OfEach<FoldTracked>, CudaNumbers*, float, float, float*, float*>>;
 
-using BuiltInKernels = Joined<OfFloats, OfValues<float>, OfValues<BFloat16>, OfAttention<float, false, 1, 2, 4>, OfAttention<float, true, 1, 2, 4>,
-                              OfAttention<BFloat16, false, 4>, OfAttention<BFloat16, true, 4>>;
+using BuiltInKernels =
+    Joined<OfFloats, OfValues<float>, OfValues<BFloat16>, OfNorm<BFloat16, true, WarpOfPacks>, OfNorm<BFloat16, false, WarpOfPacks>,
+           OfAttention<float, false, 1, 2, 4>, OfAttention<float, true, 1, 2, 4>, OfAttention<BFloat16, false, 4>, OfAttention<BFloat16, true, 4>>;
 
 // ---- by number
 /// A kernel with its place in the list: the third has the number 2.

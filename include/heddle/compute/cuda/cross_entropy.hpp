@@ -79,7 +79,7 @@ template <class Rule, class Value, class Way> struct CrossEntropyPositions {
         if (counts && team.thread() == 0) loss += static_cast<double>(not_a_number);
         continue;
       }
-      Pack<float> x[Way::packs]{};
+      TileValues<Value, Way> x{};
       WeighedLogits<Rule> weighed;
       float own = 0;
       bool has = false;
@@ -96,11 +96,14 @@ template <class Rule, class Value, class Way> struct CrossEntropyPositions {
       if (Rule::smooths) loss += of.of_logit * weighed.below(powers.most);
       if (gradient == nullptr) continue;
       const GradientOfPosition made(of, powers.sum, total, factor, target, class_weights);
-      places.each([&](int k, const FourPlaces& at) {
-        if (!places.one_tile()) x[k] = at.of(logits + begin);
-        for (int e = 0; e < Pack<float>::count; ++e)
-          if (at.has(e)) x[k].values[e] = made.template of_class<Rule::smooths>(at.place(e), power_of(x[k].values[e], powers.most));
-        at.put(x[k], gradient + begin);
+      places.each_tile([&](int tile) {
+        if (!places.one_tile()) read_tile<Value, Way>(places, tile, logits + begin, x);
+        places.of_tile(tile, [&](int k, const FourPlaces& at) {
+          Pack<float> four = as_floats(x[k]);
+          for (int e = 0; e < Pack<float>::count; ++e)
+            if (at.has(e)) four.values[e] = made.template of_class<Rule::smooths>(at.place(e), power_of(four.values[e], powers.most));
+          at.put(four, gradient + begin);
+        });
       });
     }
     loss = team.sum_of_block(loss);
@@ -122,7 +125,7 @@ template <class Rule, class Value, class Way> struct CrossEntropyTerms {
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
       const std::int64_t begin = v * classes, target = targets[v] - first;
       float* const told = terms + v * floats_of_position<Rule>;
-      Pack<float> x[Way::packs]{};
+      TileValues<Value, Way> x{};
       WeighedLogits<Rule> weighed;
       const SumOfPowers powers = sum_of_powers(team, places, logits + begin, x, [&](float logit, int j) {
         weighed.add(class_weights, first + j, logit);
@@ -138,10 +141,13 @@ template <class Rule, class Value, class Way> struct CrossEntropyTerms {
         if (!is_class(target, classes)) told[2] = 0;
       }
       if (gradient == nullptr) continue;
-      places.each([&](int k, const FourPlaces& at) {
-        if (!places.one_tile()) x[k] = at.of(logits + begin);
-        for (float& value : x[k].values) value = power_of(value, powers.most);
-        at.put(x[k], gradient + begin);
+      places.each_tile([&](int tile) {
+        if (!places.one_tile()) read_tile<Value, Way>(places, tile, logits + begin, x);
+        places.of_tile(tile, [&](int k, const FourPlaces& at) {
+          Pack<float> four = as_floats(x[k]);
+          for (float& value : four.values) value = power_of(value, powers.most);
+          at.put(four, gradient + begin);
+        });
       });
     }
   }
@@ -245,7 +251,7 @@ template <class Loss> struct CudaCrossEntropy {
   template <class Value> static std::int64_t sum_part(const LossCallIn<CudaMemory>& call, const PlaceOfLoss& place, const AskedOfLoss& asked) {
     const LossPlaces where(call, place, place.targets);
     std::int64_t blocks = 0;
-    with_team(where.length, [&](auto way) {
+    with_team(where.length, where.packed(), [&](auto way) {
       const Extents extents = extents_of_teams(way, where.vectors(), most_loss_blocks);
       launch<CrossEntropyPositions<Rule, Value, decltype(way)>>(
           call.space.queue->stream, extents, RuleOfLoss<Loss>::rule(), where, divisor(call, place, asked.number), asked.weight, where.packed(),

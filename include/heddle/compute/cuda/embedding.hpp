@@ -143,13 +143,14 @@ template <int each> struct SumTokens {
       while (end < count && kept.rows[kept.order[end]] == row) ++end;
       NumbersOfThread<each> sum;
       sum.load(sums + row * features);
-      for (int i = begin; i < end; i += ahead) {
+      const auto gradient = [&](int i) { return neighbours_at<each>(from + kept.places[kept.order[i]] * features); };
+      int i = begin;
+      for (; i + ahead <= end; i += ahead) {
         NumbersOfThread<each> gradients[ahead];
-        for (int k = 0; k < ahead; ++k)
-          if (i + k < end) gradients[k].load(from + kept.places[kept.order[i + k]] * features);
-        for (int k = 0; k < ahead; ++k)
-          if (i + k < end) sum.add(gradients[k]);
+        for (int k = 0; k < ahead; ++k) gradients[k] = gradient(i + k);
+        for (int k = 0; k < ahead; ++k) sum.add(gradients[k]);
       }
+      for (; i < end; ++i) sum.add(gradient(i));
       sum.store(sums + row * features);
     }
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include "heddle/compute/cuda/column_sums.hpp"
 #include "heddle/compute/cuda/cuda.hpp"
@@ -15,12 +16,12 @@
 
 namespace heddle::compute_room {
 
-/// y = (x - mean) inverse weight + bias, where x is first made as the sum of two terms if they are given. A vector is read anew for each step, from a
-/// cache that has it: in registers it would keep other warps from running.
+/// y = (x - mean) inverse weight + bias, where x is first made as the sum of two terms if they are given. A warp has a vector in bfloat16 in its
+/// registers; one of floats is read anew for each step, from a cache that has it: in registers it would keep other warps from running.
 template <class Value, bool Centred, class Way> struct NormForward {
   static constexpr const char* name = "NormForward";
   static constexpr bool cooperative = true;
-  static constexpr int each = Pack<float>::count, most_threads = team_block_threads, blocks_at_once = 4;
+  static constexpr int each = Pack<float>::count, most_threads = team_block_threads, blocks_at_once = Way::loops ? 4 : 2;
 
   template <BlockOfThreads B>
   HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t features, float epsilon, const Value* input, const Value* weight,
@@ -29,30 +30,37 @@ template <class Value, bool Centred, class Way> struct NormForward {
     const Places<Way> places(team, features, features % each == 0);
     const auto n = static_cast<float>(features);
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
-      const Value* const from = (sum != nullptr ? sum : input) + v * features;
-      if (sum != nullptr)
-        places.each([&](int, const FourPlaces& at) {
-          Pack<float> made = at.of(first + v * features);
-          const Pack<float> other = at.of(second + v * features);
+      HeldVector<Value, Way> held((sum != nullptr ? sum : input) + v * features);
+      if (sum == nullptr) {
+        held.load(places);
+      } else {
+        HeldVector<Value, Way> terms(first + v * features), others(second + v * features);
+        terms.load(places);
+        others.load(places);
+        places.each([&](int k, const FourPlaces& at) {
+          Pack<float> made = terms.of(k, at);
+          const Pack<float> other = others.of(k, at);
           for (int e = 0; e < each; ++e) made.values[e] += other.values[e];
           at.put(made, sum + v * features);
+          held.keep(k, made);
         });
+      }
       float mean = 0;
       if constexpr (Centred) {
-        places.each([&](int, const FourPlaces& at) {
-          const Pack<float> x = at.of(from);
+        places.each([&](int k, const FourPlaces& at) {
+          const Pack<float> x = held.of(k, at);
           for (int e = 0; e < each; ++e) mean += at.has(e) ? x.values[e] : 0.0F;
         });
         mean = team.template folded<Added>(mean) / n;
       }
       float squares = 0;
-      places.each([&](int, const FourPlaces& at) {
-        const Pack<float> x = at.of(from);
+      places.each([&](int k, const FourPlaces& at) {
+        const Pack<float> x = held.of(k, at);
         for (int e = 0; e < each; ++e) squares += at.has(e) ? (x.values[e] - mean) * (x.values[e] - mean) : 0.0F;
       });
       const float inverse = 1.0F / std::sqrt(team.template folded<Added>(squares) / n + epsilon);
-      places.each([&](int, const FourPlaces& at) {
-        Pack<float> x = at.of(from);
+      places.each([&](int k, const FourPlaces& at) {
+        Pack<float> x = held.of(k, at);
         const Pack<float> w = at.of(weight);
         const Pack<float> add = bias != nullptr ? at.of(bias) : Pack<float>{};
         for (int e = 0; e < each; ++e) x.values[e] = (x.values[e] - mean) * inverse * w.values[e] + add.values[e];
@@ -79,7 +87,7 @@ template <bool Centred> struct NormOfVector {
 template <class Value, bool Centred, class Way> struct NormBackward {
   static constexpr const char* name = "NormBackward";
   static constexpr bool cooperative = true;
-  static constexpr int each = Pack<float>::count, most_threads = team_block_threads, blocks_at_once = 4;
+  static constexpr int each = Pack<float>::count, most_threads = team_block_threads, blocks_at_once = Way::loops ? 4 : 2;
 
   template <BlockOfThreads B>
   HEDDLE_DEVICE void operator()(B& b, std::int64_t vectors, std::int64_t features, const Value* input, const Value* output_gradient,
@@ -89,9 +97,12 @@ template <class Value, bool Centred, class Way> struct NormBackward {
     const auto n = static_cast<float>(features);
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
       const NormOfVector<Centred> norm(statistics, v);
+      HeldVector<Value, Way> inputs(input + v * features), gradients(output_gradient + v * features);
+      inputs.load(places);
+      gradients.load(places);
       float along = 0, level = 0;
-      places.each([&](int, const FourPlaces& at) {
-        const Pack<float> x = at.of(input + v * features), dy = at.of(output_gradient + v * features), w = at.of(weight);
+      places.each([&](int k, const FourPlaces& at) {
+        const Pack<float> x = inputs.of(k, at), dy = gradients.of(k, at), w = at.of(weight);
         for (int e = 0; e < each; ++e) {
           const float g = at.has(e) ? dy.values[e] * w.values[e] : 0.0F;
           along += at.has(e) ? g * norm.of(x.values[e]) : 0.0F;
@@ -100,36 +111,42 @@ template <class Value, bool Centred, class Way> struct NormBackward {
       });
       along = team.template folded<Added>(along) / n;
       level = Centred ? team.template folded<Added>(level) / n : 0.0F;
-      places.each([&](int, const FourPlaces& at) {
-        const Pack<float> x = at.of(input + v * features), w = at.of(weight);
-        Pack<float> dy = at.of(output_gradient + v * features);
+      places.each([&](int k, const FourPlaces& at) {
+        const Pack<float> x = inputs.of(k, at), w = at.of(weight);
+        Pack<float> dy = gradients.of(k, at);
         for (int e = 0; e < each; ++e) dy.values[e] = norm.inverse * (dy.values[e] * w.values[e] - level - norm.of(x.values[e]) * along);
         at.put(dy, input_gradient + v * features);
       });
     }
   }
 };
-/// Terms of the gradient of the weight, dy times the normed x; those of the bias are dy itself.
-template <bool Centred> struct NormTerms {
+/// Terms of the gradient of the weight, dy times the normed x, and if the norm has a bias those of its gradient, dy itself: both of one reading.
+template <bool Centred, bool HasBias> struct NormTerms {
+  static constexpr int sums = HasBias ? 2 : 1;
   template <int Width, class Value>
-  [[nodiscard]] HEDDLE_DEVICE static NumbersOfThread<Width> of(std::int64_t row, std::int64_t at, const Value* input, const Value* output_gradient,
-                                                               const float* statistics) {
+  [[nodiscard]] HEDDLE_DEVICE static NumbersOfThread<sums * Width> of(std::int64_t row, std::int64_t at, const Value* input,
+                                                                      const Value* output_gradient, const float* statistics) {
     const NormOfVector<Centred> norm(statistics, row);
-    NumbersOfThread<Width> x;
-    NumbersOfThread<Width> dy;
-    x.load(input + at);
-    dy.load(output_gradient + at);
-    for (int k = 0; k < Width; ++k) dy.values[k] *= norm.of(x.values[k]);
-    return dy;
+    const NumbersOfThread<Width> x = neighbours_at<Width>(input + at), dy = neighbours_at<Width>(output_gradient + at);
+    NumbersOfThread<sums * Width> terms;
+    for (int k = 0; k < Width; ++k) {
+      terms.values[k] = dy.values[k] * norm.of(x.values[k]);
+      if constexpr (HasBias) terms.values[Width + k] = dy.values[k];
+    }
+    return terms;
   }
 };
 
-/// way(TeamWay<...>{}) for norms of n elements: a warp has a vector of up to 1024, a block one that is longer.
-template <class Way> void with_team_of_norm(std::int64_t n, const Way& way) {
-  if (n <= 8 * warp_threads * Pack<float>::count)
-    way(TeamWay<false, 2, true>{});
-  else
-    way(TeamWay<true, 2>{});
+/// How a warp has a vector of up to 1024 values: whole packs of bfloat16 in its registers.
+using WarpOfNorm = TeamWay<false, 2, true>;
+using WarpOfPacks = TeamWay<false, 8, false, true>;
+/// way(TeamWay<...>{}) for norms of n elements: a warp has a vector of up to 1024, a block one that is longer. A lane has the same elements in the
+/// same order in both ways of a warp.
+template <class Value, class Way> void with_team_of_norm(std::int64_t n, const Way& way) {
+  if (n > 8 * warp_threads * Pack<float>::count) return way(TeamWay<true, 2>{});
+  if constexpr (!std::is_same_v<Value, float>)
+    if (is_whole_packs(n)) return way(WarpOfPacks{});
+  way(WarpOfNorm{});
 }
 
 /// A norm over vectors of `features`, as NormKernel of Eigen. 4096 vectors of 768 have 512 blocks of 8 warps, each with a vector; gradients of
@@ -142,7 +159,7 @@ template <bool Centred> struct CudaNorm {
   template <class Value> static void forward(const ForwardCallIn<CudaMemory>& call, float epsilon, const AddendsIn<CudaMemory>& made = {}) {
     const std::int64_t n = call.leaf->in.shape.last(), vectors = call.rows * (call.leaf->in.elements() / n);
     const Value* const bias = call.leaf->parameter_count == 2 ? values_at<Value>(call.parameters[1]) : nullptr;
-    with_team_of_norm(n, [&](auto way) {
+    with_team_of_norm<Value>(n, [&](auto way) {
       launch<NormForward<Value, Centred, decltype(way)>>(call.space.queue->stream, extents_of_teams(way, vectors), vectors, n, epsilon,
                                                          values_at<Value>(call.input), values_at<Value>(call.parameters[0]), bias,
                                                          values_at<Value>(call.output), call.statistics, values_at<Value>(made.a),
@@ -153,17 +170,26 @@ template <bool Centred> struct CudaNorm {
     const std::int64_t n = call.leaf->in.shape.last(), vectors = call.rows * (call.leaf->in.elements() / n);
     const cudaStream_t stream = call.space.queue->stream;
     const Value *const x = values_at<Value>(call.input), *const dy = values_at<Value>(call.output_gradient);
-    if (call.parameter_gradients != nullptr) {
-      sums_of_terms<NormTerms<Centred>>(stream, vectors, n, is_whole_packs(n), call.parameter_gradients[0], call.add, call.workspace, x, dy,
-                                        call.statistics);
-      if (call.leaf->parameter_count == 2) column_sums(stream, vectors, n, dy, call.parameter_gradients[1], call.add, call.workspace);
-    }
+    if (call.parameter_gradients != nullptr) sums_of_parameters(call, vectors, n, x, dy);
     if (call.input_gradient == nullptr) return;
-    with_team_of_norm(n, [&](auto way) {
+    with_team_of_norm<Value>(n, [&](auto way) {
       launch<NormBackward<Value, Centred, decltype(way)>>(stream, extents_of_teams(way, vectors), vectors, n, x, dy,
                                                           values_at<Value>(call.parameters[0]), call.statistics,
                                                           values_at<Value>(call.input_gradient));
     });
+  }
+
+ private:
+  template <class Value>
+  static void sums_of_parameters(const BackwardCallIn<CudaMemory>& call, std::int64_t vectors, std::int64_t n, const Value* x, const Value* dy) {
+    float* const* const to = call.parameter_gradients;
+    const auto queue = [&](auto terms, float* of_bias) {
+      sums_of_terms<decltype(terms)>(call.space.queue->stream, vectors, n, is_whole_packs(n), {to[0], of_bias, call.add, call.workspace}, x, dy,
+                                     call.statistics);
+    };
+    if constexpr (Centred)  // the other norm has no bias
+      if (call.leaf->parameter_count == 2) return queue(NormTerms<true, true>{}, to[1]);
+    queue(NormTerms<Centred, false>{}, nullptr);
   }
 };
 
@@ -171,10 +197,10 @@ template <bool Centred> struct CudaNorm {
 template <class L, bool Centred> struct CudaNormKernel {
   using Norm = CudaNorm<Centred>;
   static constexpr bool backward_in_parts = true;
-  static constexpr Bytes scratch(const Leaf& leaf) { return column_sums_scratch(leaf.in.shape.last()); }
+  static constexpr Bytes scratch(const Leaf& leaf) { return leaf.parameter_count * column_sums_scratch(leaf.in.shape.last()); }
   template <class Value = float> static void forward(const ForwardCallIn<CudaMemory>& call) { Norm::template forward<Value>(call, L::epsilon); }
-  static void forward_of_sum(const ForwardCallIn<CudaMemory>& call, const AddendsIn<CudaMemory>& sum) {
-    Norm::template forward<float>(call, L::epsilon, sum);
+  template <class Value = float> static void forward_of_sum(const ForwardCallIn<CudaMemory>& call, const AddendsIn<CudaMemory>& sum) {
+    Norm::template forward<Value>(call, L::epsilon, sum);
   }
   template <class Value = float> static void backward(const BackwardCallIn<CudaMemory>& call) { Norm::template backward<Value>(call); }
 };

@@ -14,8 +14,11 @@
 
 namespace heddle::compute_room {
 
-/// exp(x - most), also where both are -infinity: what is masked out has no share.
-[[nodiscard]] HEDDLE_DEVICE inline float power_of(float x, float most) { return x == -infinity ? 0.0F : std::exp(x - most); }
+/// exp(x - most), also where both are -infinity: what is masked out has no share. The power is made in any case, so that no branch stands before it.
+[[nodiscard]] HEDDLE_DEVICE inline float power_of(float x, float most) {
+  const float power = std::exp(x - most);
+  return x == -infinity ? 0.0F : power;
+}
 /// By what a sum of powers beside one largest element becomes that beside another, which is no smaller.
 [[nodiscard]] HEDDLE_DEVICE inline float factor_between(float most, float larger) { return most == larger ? 1.0F : std::exp(most - larger); }
 
@@ -31,24 +34,26 @@ struct SumOfPowers {
 ///
 /// Law     bits depend on the vector and on how it is shared alone
 template <class Value, class Way, class Team, class Also>
-[[nodiscard]] HEDDLE_DEVICE SumOfPowers sum_of_powers(const Team& team, const Places<Way>& places, const Value* from, Pack<float> (&x)[Way::packs],
+[[nodiscard]] HEDDLE_DEVICE SumOfPowers sum_of_powers(const Team& team, const Places<Way>& places, const Value* from, TileValues<Value, Way>& x,
                                                       const Also& also) {
   float most = -infinity;
   double sum = 0;
   for (int begin = 0; begin < places.elements(); begin += places.tile()) {
     const float before = most;
+    read_tile<Value, Way>(places, begin, from, x);
     places.of_tile(begin, [&](int k, const FourPlaces& at) {
-      x[k] = at.of(from);
+      const Pack<float> four = as_floats(x[k]);
       for (int e = 0; e < Pack<float>::count; ++e) {
         if (!at.has(e)) continue;
-        if (x[k].values[e] > most) most = x[k].values[e];
-        also(x[k].values[e], at.place(e));
+        if (four.values[e] > most) most = four.values[e];
+        also(four.values[e], at.place(e));
       }
     });
     float powers = 0;
     places.of_tile(begin, [&](int k, const FourPlaces& at) {
+      const Pack<float> four = as_floats(x[k]);
       for (int e = 0; e < Pack<float>::count; ++e)
-        if (at.has(e)) powers += power_of(x[k].values[e], most);
+        if (at.has(e)) powers += power_of(four.values[e], most);
     });
     sum = sum * static_cast<double>(factor_between(before, most)) + static_cast<double>(powers);
   }
@@ -64,15 +69,18 @@ template <class Value, bool Logarithm, class Way> struct SoftmaxForward {
     const Team<Way::whole, B> team(b);
     const Places<Way> places(team, n, n % Pack<float>::count == 0);
     for (std::int64_t v = team.first(); v < vectors; v += team.teams()) {
-      Pack<float> x[Way::packs]{};
+      TileValues<Value, Way> x{};
       const Value* const from = input + v * n;
       const SumOfPowers of = sum_of_powers(team, places, from, x, [](float, int) {});
       const auto share = static_cast<float>(1 / of.sum);  // infinite where all is masked out, so that 0 times it is NaN
       const auto log_sum = static_cast<float>(std::log(of.sum));
-      places.each([&](int k, const FourPlaces& at) {
-        if (!places.one_tile()) x[k] = at.of(from);
-        for (float& value : x[k].values) value = Logarithm ? value - of.most - log_sum : power_of(value, of.most) * share;
-        at.put(x[k], output + v * n);
+      places.each_tile([&](int begin) {
+        if (!places.one_tile()) read_tile<Value, Way>(places, begin, from, x);
+        places.of_tile(begin, [&](int k, const FourPlaces& at) {
+          Pack<float> made = as_floats(x[k]);
+          for (float& value : made.values) value = Logarithm ? value - of.most - log_sum : power_of(value, of.most) * share;
+          at.put(made, output + v * n);
+        });
       });
     }
   }

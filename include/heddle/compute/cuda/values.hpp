@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Values as a card keeps them, float32 or bfloat16, and as a kernel computes with them: floats.
 // Sees: compute/cuda/block, core/bfloat16.  Does not see: tensors, layers, streams.
-// In: pointers of a card.  Out: values_at, load_four, store_four, NumbersOfThread, launch_values_in_runs.
+// In: pointers of a card.  Out: values_at, load_four, store_four, NumbersOfThread, neighbours_at, launch_values_in_runs.
 #pragma once
 
 #include <cstdint>
@@ -44,18 +44,27 @@ template <class Value, int count> struct alignas(static_cast<std::size_t>(count)
   Value values[static_cast<std::size_t>(count)];
 };
 
-/// Four values at once, which lie on a multiple of their bytes, as floats.
-template <class Value> [[nodiscard]] HEDDLE_DEVICE Pack<float> load_four(const Value* from) {
+/// What lies there by one load: elements that are read one by one where they lie would be as many loads.
+template <class Value> [[nodiscard]] HEDDLE_DEVICE ValuesTogether<Value, 4> lying_four(const Value* from) {
   const auto lie = *as_one<const ValuesTogether<Value, 4>>(from);
+  return lie;
+}
+template <class Value> [[nodiscard]] HEDDLE_DEVICE Pack<float> as_floats(ValuesTogether<Value, 4> lie) {
   Pack<float> four;
   for (int e = 0; e < 4; ++e) four.values[e] = as_float(lie.values[e]);
   return four;
 }
 /// Rounded where Value is BFloat16.
-template <class Value> HEDDLE_DEVICE void store_four(Value* to, const Pack<float>& four) {
+template <class Value> [[nodiscard]] HEDDLE_DEVICE ValuesTogether<Value, 4> as_values(const Pack<float>& four) {
   ValuesTogether<Value, 4> lie;
   for (int e = 0; e < 4; ++e) lie.values[e] = as_value<Value>(four.values[e]);
-  *as_one<ValuesTogether<Value, 4>>(to) = lie;
+  return lie;
+}
+/// Four values at once, which lie on a multiple of their bytes, as floats.
+template <class Value> [[nodiscard]] HEDDLE_DEVICE Pack<float> load_four(const Value* from) { return as_floats(lying_four(from)); }
+/// Rounded where Value is BFloat16.
+template <class Value> HEDDLE_DEVICE void store_four(Value* to, const Pack<float>& four) {
+  *as_one<ValuesTogether<Value, 4>>(to) = as_values<Value>(four);
 }
 
 /// The numbers of one thread, as floats: 1, or as many as one load or store of the card has, which it makes where the place is a multiple of so many
@@ -96,6 +105,20 @@ template <int each> struct NumbersOfThread {
     return each > 1 && count >= each && reinterpret_cast<std::uintptr_t>(at) % sizeof(ValuesTogether<Value, each>) == 0;
   }
 };
+
+/// Neighbours that are one load of a card, as floats: four lie on a multiple of their bytes. No branch stands before the load, so that those of
+/// several rows are on their way at once.
+template <int Width, class Value> [[nodiscard]] HEDDLE_DEVICE NumbersOfThread<Width> neighbours_at(const Value* from) {
+  static_assert(Width == 1 || Width == Pack<float>::count);
+  NumbersOfThread<Width> read;
+  if constexpr (Width == 1) {
+    read.values[0] = as_float(*from);
+  } else {
+    const Pack<float> four = load_four(from);
+    for (int k = 0; k < Width; ++k) read.values[k] = four.values[k];
+  }
+  return read;
+}
 
 /// Queues K<Value, so many> for n elements in runs that are whole packs each, else K<Value, 1>: 96 elements in bfloat16 in runs of 32 take 12
 /// threads, in runs of 3 they take 96. Runs of 12 elements are three packs of floats, and no whole packs of 8.

@@ -48,8 +48,10 @@ template <class Fold, class T, BlockOfThreads B> [[nodiscard]] HEDDLE_DEVICE T f
 }
 
 /// A way to share vectors, as a type: by a block if `Whole`, else by a warp; a thread has `Packs` times four elements of a tile. Where a warp does
-/// not loop over tiles, one is enough for every vector, and can lie in registers.
-template <bool Whole, int Packs, bool Loops = Whole> struct TeamWay {
+/// not loop over tiles, one is enough for every vector, and can lie in registers. Where all vectors are `Packed`, so that four elements are one load,
+/// no branch stands between the loads of a tile, and all of them are on their way at once.
+template <bool Whole, int Packs, bool Loops = Whole, bool Packed = false> struct TeamWay {
+  static constexpr bool packed = Packed;
   static constexpr bool whole = Whole;
   static constexpr bool loops = Loops;
   static constexpr int packs = Packs;
@@ -89,13 +91,22 @@ template <bool Whole, BlockOfThreads B> class Team {
 /// and 69.
 struct FourPlaces {
   int first, step, n;
+  bool whole = false;  // it has all four, and nothing is asked of each
   [[nodiscard]] HEDDLE_DEVICE int place(int e) const { return first + e * step; }
-  [[nodiscard]] HEDDLE_DEVICE bool has(int e) const { return place(e) < n; }
+  [[nodiscard]] HEDDLE_DEVICE bool has(int e) const { return whole || place(e) < n; }
   template <class Value> [[nodiscard]] HEDDLE_DEVICE Pack<float> of(const Value* from) const {
     if (step == 1) return load_four(from + first);
     Pack<float> read{};
     for (int e = 0; e < Pack<float>::count; ++e)
       if (has(e)) read.values[e] = as_float(from[place(e)]);
+    return read;
+  }
+  /// As they lie; 0 where there are none.
+  template <class Value> [[nodiscard]] HEDDLE_DEVICE ValuesTogether<Value, 4> lying(const Value* from) const {
+    if (step == 1) return lying_four(from + first);
+    ValuesTogether<Value, 4> read{};
+    for (int e = 0; e < Pack<float>::count; ++e)
+      if (has(e)) read.values[e] = from[place(e)];
     return read;
   }
   /// Rounded where they are kept in bfloat16.
@@ -127,10 +138,14 @@ template <class Way> class Places {
   }
   /// The same of all tiles, one after another.
   template <class Visit> HEDDLE_DEVICE void each(const Visit& visit) const {
+    each_tile([&](int begin) { of_tile(begin, visit); });
+  }
+  /// visit(first element) of all tiles.
+  template <class Visit> HEDDLE_DEVICE void each_tile(const Visit& visit) const {
     if constexpr (!Way::loops)
-      of_tile(0, visit);
+      visit(0);
     else
-      for (int begin = 0; begin < n_; begin += tile()) of_tile(begin, visit);
+      for (int begin = 0; begin < n_; begin += tile()) visit(begin);
   }
   /// All elements are `value`.
   template <class Value> HEDDLE_DEVICE void fill(Value* to, float value) const {
@@ -143,12 +158,44 @@ template <class Way> class Places {
   }
   template <class Visit> HEDDLE_DEVICE void visit_pack(int k, int begin, const Visit& visit) const {
     const int packs = begin + k * threads_ * Pack<float>::count;
-    const FourPlaces at = packed_ ? FourPlaces{packs + thread_ * Pack<float>::count, 1, n_} : FourPlaces{packs + thread_, threads_, n_};
+    const bool together = Way::packed || packed_;
+    const FourPlaces at = together ? FourPlaces{packs + thread_ * Pack<float>::count, 1, n_, Way::packed} : FourPlaces{packs + thread_, threads_, n_};
     if (at.first < n_) visit(k, at);
   }
   int n_, thread_, threads_;
   bool packed_;
 };
+
+/// A vector that a team reads more than once. Where a thread does not loop it has its share in registers, as it lies: of 768 elements in bfloat16 12
+/// words, all of which are on their way at once. Else the vector is read anew each time, from a cache that has it.
+template <class Value, class Way> class HeldVector {
+ public:
+  HEDDLE_DEVICE explicit HeldVector(const Value* from) : from_(from) {}
+  HEDDLE_DEVICE void load(const Places<Way>& places) {
+    if constexpr (!Way::loops) places.each([&](int k, const FourPlaces& at) { packs_[k] = at.lying(from_); });
+  }
+  /// What the vector is from now on: `four` is written where it lies as well.
+  HEDDLE_DEVICE void keep(int k, const Pack<float>& four) {
+    if constexpr (!Way::loops) packs_[k] = as_values<Value>(four);
+  }
+  [[nodiscard]] HEDDLE_DEVICE Pack<float> of(int k, const FourPlaces& at) const {
+    if constexpr (Way::loops)
+      return at.of(from_);
+    else
+      return as_floats(packs_[k]);
+  }
+
+ private:
+  const Value* from_;
+  ValuesTogether<Value, 4> packs_[Way::loops ? 1 : Way::packs]{};
+};
+
+/// What a thread has of one tile, as it lies: of 8 packs in bfloat16 16 words.
+template <class Value, class Way> using TileValues = ValuesTogether<Value, 4>[Way::packs];
+/// Reads the tile that begins with element `begin`: all packs are on their way before anything is made of the first.
+template <class Value, class Way> HEDDLE_DEVICE void read_tile(const Places<Way>& places, int begin, const Value* from, TileValues<Value, Way>& x) {
+  places.of_tile(begin, [&](int k, const FourPlaces& at) { x[k] = at.lying(from); });
+}
 
 /// way(TeamWay<...>{}) for vectors of n elements: up to 256 and 1024 a warp has one in its registers, beyond these a block has.
 template <class Way> void with_team(std::int64_t n, const Way& way) {
@@ -159,6 +206,12 @@ template <class Way> void with_team(std::int64_t n, const Way& way) {
     way(TeamWay<false, 8>{});
   else
     way(TeamWay<true, 8>{});
+}
+/// The same where `packed` says that all of them are, as it does of long ones alone.
+using BlockOfPacks = TeamWay<true, 8, true, true>;
+template <class Way> void with_team(std::int64_t n, bool packed, const Way& way) {
+  if (packed && n > 8 * warp_threads * Pack<float>::count) return way(BlockOfPacks{});
+  with_team(n, way);
 }
 /// A launch over so many vectors, of at most so many blocks.
 template <class Way>
