@@ -28,7 +28,7 @@ template <class L> struct FunctionsOnCard {
   [[nodiscard]] static FunctionsOfLayer<L> functions() { return {}; }
 };
 template <auto Numerator, auto Denominator> struct FunctionsOnCard<graph_room::LeakyReLU<Numerator, Denominator>> {
-  [[nodiscard]] static graph_room::Leak functions() { return {graph_room::LeakyReLU<Numerator, Denominator>::factor}; }
+  [[nodiscard]] static graph_room::Leak functions() { return graph_room::Leak{graph_room::LeakyReLU<Numerator, Denominator>::factor}; }
 };
 
 /// The functions of a loss as a kernel runs them: those of the loss itself.
@@ -42,7 +42,7 @@ template <class Loss> struct LossOnCard {
   [[nodiscard]] static FunctionsOfLoss<Loss> functions() { return {}; }
 };
 template <std::int64_t Numerator, std::int64_t Denominator> struct LossOnCard<graph_room::Huber<Numerator, Denominator>> {
-  [[nodiscard]] static graph_room::HuberOf functions() { return {graph_room::Huber<Numerator, Denominator>::distance}; }
+  [[nodiscard]] static graph_room::HuberOf functions() { return graph_room::HuberOf{graph_room::Huber<Numerator, Denominator>::distance}; }
 };
 
 /// What kernels ask a CrossEntropy with options: CrossEntropyWith<Ignored<-100>, LabelSmoothing<1, 10>> is {0.1, true, -100}.
