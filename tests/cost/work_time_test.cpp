@@ -52,6 +52,17 @@ TEST_CASE("a table costs the rows that are looked up") {
   CHECK(parameter_bytes(table, 4000) == 1000 * 8 * 4);
 }
 
+TEST_CASE("a sum and a loss move what values are kept in: 2 bytes an element under Mixed<BFloat16>, 4 without it") {
+  struct Skips : Sequential<Linear<4, 3>, Residual<Linear<3, 3>>> {};
+  const auto bytes = []<class P>(P*, BodyOp what, int node) { return moved_bytes(P::training, entry_of<P>(what, node), 8); };
+  using Whole = Plan<Skips, CrossEntropy, SGD, Batch<8>, Single>;
+  using Half = Plan<Skips, CrossEntropy, SGD, Batch<8>, Mixed<BFloat16>, Single>;
+  for (const auto& [what, node] : {std::pair{BodyOp::add, 2}, std::pair{BodyOp::loss, 3}}) {
+    CHECK(bytes(static_cast<Whole*>(nullptr), what, node) == 3 * 8 * 3 * 4);
+    CHECK(bytes(static_cast<Half*>(nullptr), what, node) == 3 * 8 * 3 * 2);
+  }
+}
+
 TEST_CASE("a call takes as long as it computes or as its memory, whichever is longer, and each call its overhead") {
   constexpr Machine m{.per_flop = 2, .per_memory_byte = 3, .per_call = 100};
   static_assert(call_seconds(m, 60, 10) == 160 && call_seconds(m, 60, 30) == 190 && call_seconds(m, 0, 0) == 0);

@@ -59,7 +59,7 @@ namespace heddle::cost_room {
     case BodyOp::gather_value:
     case BodyOp::scatter_value: return 2 * value;  // read and written
     case BodyOp::add:
-    case BodyOp::loss: return 3 * value;
+    case BodyOp::loss: return 3 * rows * entry.features * bytes_of(p.graph->values);  // two operands are read, one result is written
     case BodyOp::sum_grains: return entry.features * float_bytes;
     case BodyOp::add_slice: return 3 * p.buckets[entry.bucket].elements / p.storage.gradient_parts() * float_bytes;
     case BodyOp::reduce_start:
