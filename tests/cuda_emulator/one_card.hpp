@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/cuda/own_kernels.hpp"
 #include "cuda_emulator/cuda_emulator.hpp"
 #include "cuda_emulator/sanitizers.hpp"
 #include "heddle/compute/cuda/resources.hpp"
