@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "compute/cuda/own_kernels.hpp"
 #include "cuda_emulator/cuda_emulator.hpp"
 #include "cuda_emulator/sanitizers.hpp"
 #include "heddle/compute/cuda/resources.hpp"
