@@ -38,10 +38,24 @@ inline constexpr Roundings roundings_of_bfloat16{0x1p-8, 0x1p-8};
 /// in it.
 inline constexpr Precision precision_of_tf32{0x1p-11};
 
+/// A layer of two Computes, of floats and of bfloat16. run_rounded is null where its kernels do not round inside.
+struct HalvesOnTrial {
+  LayerOnTrial floats, halves;
+  bool asks_for_products;
+  Results (*run_rounded)(const Tensors&);
+};
+template <class L> [[nodiscard]] Results run_rounded(const Tensors& t) { return Slow<L>::run(t, Precision{}, roundings_of_bfloat16); }
+template <class L> [[nodiscard]] constexpr auto run_rounded_of() -> Results (*)(const Tensors&) {
+  if constexpr (rounds_inside<L>)
+    return &run_rounded<L>;
+  else
+    return nullptr;
+}
+
 /// Two runs of one leaf, of the same numbers, which bfloat16 holds.
-template <class L, class OfFloats, class OfHalves> class HalvesTrial {
+class HalvesTrial {
  public:
-  explicit HalvesTrial(std::uint64_t seed) : floats_(seed), halves_(seed) {
+  HalvesTrial(const HalvesOnTrial& layer, std::uint64_t seed) : layer_(layer), floats_(layer.floats, seed), halves_(layer.halves, seed) {
     round_given(floats_.test());
     round_given(halves_.test());
   }
@@ -51,7 +65,7 @@ template <class L, class OfFloats, class OfHalves> class HalvesTrial {
     auto& b = halves_.test();
     const std::int64_t rows = floats_.rows();
     for (auto* const t : {&a.output, &a.statistics, &b.output, &b.statistics}) fill(*t, nan);
-    if constexpr (rounds_inside<L>) return within_roundings(b);
+    if (layer_.run_rounded != nullptr) return within_roundings(b);
     a.forward(0, rows);
     b.forward(0, rows);
     keep_as_bfloat16(a.output);  // what the backward may read
@@ -74,31 +88,30 @@ template <class L, class OfFloats, class OfHalves> class HalvesTrial {
   }
 
  private:
-  template <class Test> std::string within_roundings(Test& t) {
+  std::string within_roundings(AnyLeafUnderTest& t) {
     const std::vector<Floats> nothing;
     t.forward(0, floats_.rows());
     backward(t, false);
-    const Results wanted = Slow<L>::run({t.leaf(), floats_.rows(), t.input, t.output_gradient, t.parameters, nothing, t.context, t.second},
-                                        Precision{}, roundings_of_bfloat16);
+    const Results wanted = layer_.run_rounded({t.leaf(), floats_.rows(), t.input, t.output_gradient, t.parameters, nothing, t.context, t.second});
     std::string broken = off("the output", t.output, wanted.output);
     if (broken.empty()) broken = off("the statistics", t.statistics, wanted.statistics);
     if (broken.empty()) broken = off("the gradient of the input", t.input_gradient, wanted.input_gradient);
     return broken;
   }
-  template <class Test> static void round_given(Test& t) {
+  static void round_given(AnyLeafUnderTest& t) {
     if (t.has_input_gradient()) keep_as_bfloat16(t.input);  // else ids or bytes
     keep_as_bfloat16(t.second);
     keep_as_bfloat16(t.output_gradient);
     for (std::size_t k = 0; k < t.parameters.size(); ++k)
       if (!t.leaf().parameters[k].tracked()) keep_as_bfloat16(t.parameters[k]);
   }
-  template <class Test> void backward(Test& t, bool add) {
+  void backward(AnyLeafUnderTest& t, bool add) {
     fill(t.input_gradient, nan);
     fill(t.second_gradient, nan);
     for (std::size_t k = 0; k < t.gradients.size(); ++k) t.gradients[k] = drawn(std::ssize(t.gradients[k]), 40 + k);
     t.backward(0, floats_.rows(), add);
   }
-  [[nodiscard]] static std::string differ(const std::string& what, const Floats& got, const Floats& wanted, bool rounded) {
+  [[nodiscard]] std::string differ(const std::string& what, const Floats& got, const Floats& wanted, bool rounded) const {
     std::ostringstream said;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const bool both_nan = std::isnan(got[i]) && std::isnan(wanted[i]);
@@ -106,25 +119,29 @@ template <class L, class OfFloats, class OfHalves> class HalvesTrial {
       const double apart = std::abs(static_cast<double>(got[i]) - static_cast<double>(wanted[i]));
       const double step = rounded ? 0x1p-7 * std::abs(static_cast<double>(wanted[i])) : 0.0;
       // Sums of some hundred products of numbers below 1, whose rounding is 2^-24 of the partial sums.
-      if (both_nan || same || (asks_for_products<L> && apart <= step + 1e-4)) continue;
+      if (both_nan || same || (layer_.asks_for_products && apart <= step + 1e-4)) continue;
       said << "element " << i << " of " << what << " is " << got[i] << " in bfloat16, and of floats " << wanted[i];
       return said.str();
     }
     return {};
   }
-  LayerTrial<L, OfFloats> floats_;
-  LayerTrial<L, OfHalves> halves_;
+  HalvesOnTrial layer_;
+  LayerTrial floats_;
+  LayerTrial halves_;
 };
 
 /// So many trials of a layer whose kernel takes bfloat16: manners, and the numbers of floats.
-template <class L, class OfFloats, class OfHalves> [[nodiscard]] std::string broken_law_of_bfloat16(int trials) {
+[[nodiscard]] inline std::string broken_law(const HalvesOnTrial& layer, int trials) {
   for (int i = 1; i <= trials; ++i) {
-    LayerTrial<L, OfHalves> trial{static_cast<std::uint64_t>(i)};
+    LayerTrial trial{layer.halves, static_cast<std::uint64_t>(i)};
     if (const std::string broken = trial.manners(); !broken.empty()) return trial.place() + broken;
-    HalvesTrial<L, OfFloats, OfHalves> both{static_cast<std::uint64_t>(i)};
+    HalvesTrial both{layer, static_cast<std::uint64_t>(i)};
     if (const std::string broken = both.numbers(); !broken.empty()) return both.place() + broken;
   }
   return {};
+}
+template <class L, class OfFloats, class OfHalves> [[nodiscard]] std::string broken_law_of_bfloat16(int trials) {
+  return broken_law(HalvesOnTrial{layer_on_trial<L, OfFloats>, layer_on_trial<L, OfHalves>, asks_for_products<L>, run_rounded_of<L>()}, trials);
 }
 
 /// The same of a loss, whole and in parts: sums and terms have the bits of floats, gradients are rounded once.

@@ -48,10 +48,29 @@ inline std::string off(const std::string& what, const Floats& got, const Numbers
   return said.str();
 }
 
+/// What the laws ask of a layer, its loops and its kernels: the laws themselves are compiled once for all of them.
+struct LayerOnTrial {
+  Leaf (*leaf)(Sizes&);
+  Results (*run)(const Tensors&, Precision);
+  void (*forward)(const ForwardCall&);
+  void (*backward)(const BackwardCall&);
+  std::int64_t (*workspace_bytes)(const Leaf&);
+  bool in_parts;
+};
+template <class L, class C>
+inline constexpr LayerOnTrial layer_on_trial{[](Sizes& sizes) { return Slow<L>::leaf(sizes); },
+                                             [](const Tensors& t, Precision p) { return Slow<L>::run(t, p); },
+                                             [](const ForwardCall& call) { KernelFor<L, C>::forward(call); },
+                                             [](const BackwardCall& call) { KernelFor<L, C>::backward(call); },
+                                             [](const Leaf& leaf) { return (C::workspace + run_room::scratch_of<L, C>(leaf)).value; },
+                                             HasBackwardInParts<L, C>};
+
 /// One layer with extents, rows, a context and numbers of its own, all drawn from a seed.
-template <class L, class C> class LayerTrial {
+class LayerTrial {
  public:
-  explicit LayerTrial(std::uint64_t seed) : sizes_(seed), leaf_(Slow<L>::leaf(sizes_)), rows_(sizes_.rows()), test_(leaf_, rows_, Seed{seed}) {
+  LayerTrial(const LayerOnTrial& layer, std::uint64_t seed)
+      : layer_(layer), sizes_(seed), leaf_(layer.leaf(sizes_)), rows_(sizes_.rows()),
+        test_(leaf_, rows_, Seed{seed}, {layer.forward, layer.backward, layer.workspace_bytes(leaf_)}) {
     test_.context = {Seed{seed}, static_cast<std::int64_t>(seed % 5) + 1, 3};
     test_.context.trains = seed % 4 != 0;
     test_.context.first_row = sizes_.below(9);
@@ -68,7 +87,7 @@ template <class L, class C> class LayerTrial {
     return said.str();
   }
 
-  [[nodiscard]] LeafUnderTest<L, C>& test() { return test_; }
+  [[nodiscard]] AnyLeafUnderTest& test() { return test_; }
   [[nodiscard]] std::int64_t rows() const { return rows_; }
 
   /// Laws that need no reference: what is written, what is read, and that the same call gives the same bits.
@@ -111,7 +130,7 @@ template <class L, class C> class LayerTrial {
     fill(test_.statistics, nan);
     test_.forward(0, rows_);
     const std::vector<Floats> nothing;
-    const Results wanted = Slow<L>::run(given(nothing), p);
+    const Results wanted = layer_.run(given(nothing), p);
     std::string broken = off("the output", test_.output, wanted.output);
     if (broken.empty()) broken = off("the statistics", test_.statistics, wanted.statistics);
     if (!broken.empty()) return broken;
@@ -122,13 +141,13 @@ template <class L, class C> class LayerTrial {
     for (std::size_t k = 0; k < test_.gradients.size(); ++k) before.push_back(drawn(std::ssize(test_.gradients[k]), 40 + k));
     test_.gradients = before;
     test_.backward(0, rows_, true);
-    broken = compare({made.input, test_.gradients, made.second}, Slow<L>::run(given(before), p));
+    broken = compare({made.input, test_.gradients, made.second}, layer_.run(given(before), p));
     return broken.empty() ? broken : broken + ", where gradients are added";
   }
 
  private:
-  using Test = LeafUnderTest<L, C>;
-  using Part = typename Test::Part;
+  using Test = AnyLeafUnderTest;
+  using Part = Test::Part;
   struct Gradients {
     Floats input;
     std::vector<Floats> parameters;
@@ -160,7 +179,7 @@ template <class L, class C> class LayerTrial {
     return {};
   }
   std::string parts(const Gradients& whole) {
-    if constexpr (HasBackwardInParts<L, C>) {
+    if (layer_.in_parts) {
       const Gradients of_input = backward(Part::input, false, 3);
       const Gradients of_parameters = backward(Part::parameters, false, 3);
       if (!equal_bits(of_input.input, whole.input)) return "the gradient of the input alone has other bits than with the others";
@@ -175,12 +194,12 @@ template <class L, class C> class LayerTrial {
   }
   std::string in_place(const Floats& input_gradient) {
     Floats values = test_.input;
-    KernelFor<L, C>::forward({&leaf_, rows_, values.data(), values.data(), nullptr, nullptr, 0, nullptr, nullptr, test_.context});
+    layer_.forward({&leaf_, rows_, values.data(), values.data(), nullptr, nullptr, 0, nullptr, nullptr, test_.context});
     if (!equal_bits(values, test_.output)) return "the forward in place has other bits";
     values = test_.output_gradient;
     const bool in = leaf_.saves == Saves::input || leaf_.saves == Saves::both, out = leaf_.saves == Saves::output || leaf_.saves == Saves::both;
-    KernelFor<L, C>::backward({&leaf_, rows_, in ? test_.input.data() : nullptr, out ? test_.output.data() : nullptr, values.data(), values.data(),
-                               nullptr, nullptr, false, nullptr, 0, nullptr, nullptr, test_.context});
+    layer_.backward({&leaf_, rows_, in ? test_.input.data() : nullptr, out ? test_.output.data() : nullptr, values.data(), values.data(), nullptr,
+                     nullptr, false, nullptr, 0, nullptr, nullptr, test_.context});
     return equal_bits(values, input_gradient) ? std::string{} : "the backward in place has other bits";
   }
   /// Both zeros, and numbers at which exponentials over- and underflow.
@@ -189,6 +208,7 @@ template <class L, class C> class LayerTrial {
     for (std::size_t i = 0; i < test_.input.size() && i < std::size(special); ++i) test_.input[(13 * i + 5) % test_.input.size()] = special[i];
   }
 
+  LayerOnTrial layer_;
   Sizes sizes_;
   Leaf leaf_;
   std::int64_t rows_;
@@ -197,14 +217,18 @@ template <class L, class C> class LayerTrial {
 
 /// So many trials of a layer. Backends whose arithmetic is not that of floats are asked for manners alone.
 enum class Asked : bool { manners, all };
-template <class L, class C> [[nodiscard]] std::string broken_law_of_layer(int trials, Asked asked = Asked::all, Precision p = {}) {
+[[nodiscard]] inline std::string broken_law(const LayerOnTrial& layer, int trials, Asked asked, Precision p) {
   for (int i = 1; i <= trials; ++i) {
-    LayerTrial<L, C> trial{static_cast<std::uint64_t>(i)};
+    LayerTrial trial{layer, static_cast<std::uint64_t>(i)};
     if (const std::string broken = trial.manners(); !broken.empty()) return trial.place() + broken;
     if (asked == Asked::manners) continue;
     if (const std::string broken = trial.numbers(p, i % 3 == 0); !broken.empty()) return trial.place() + broken;
   }
   return {};
+}
+
+template <class L, class C> [[nodiscard]] std::string broken_law_of_layer(int trials, Asked asked = Asked::all, Precision p = {}) {
+  return broken_law(layer_on_trial<L, C>, trials, asked, p);
 }
 
 /// One grain of a loss, drawn from a seed.

@@ -119,75 +119,98 @@ class CardTensors {
   std::deque<Rounded> rounded_;  // their addresses are kept
 };
 
+/// A kernel of a card whose layer is forgotten, and where it runs.
+template <class Call> struct KernelOnCard {
+  void (*run)(const Call&);
+  std::int64_t scratch_bytes;
+  bool tf32;
+  MakeCudaLibrary library;
+};
+inline CudaNumbers numbers_of(const CallContext& context) {
+  CudaNumbers numbers;
+  numbers.step = context.step;
+  return numbers;
+}
+template <class Value> const float* parameter(CardTensors& card, const Parameter& described, const float* numbers) {
+  const std::int64_t n = described.shape.elements();
+  return described.tracked() ? card.given(numbers, n) : card.given_values<Value>(numbers, n);
+}
+template <class Value> void forward_on_card(const ForwardCall& call, const KernelOnCard<ForwardCallIn<CudaMemory>>& kernel) {
+  CardTensors card{kernel.tf32, kernel.library};
+  const Leaf& leaf = *call.leaf;
+  std::vector<const float*> parameters;
+  ForwardCallIn<CudaMemory> there{&leaf, call.rows};
+  there.part = call.part;
+  there.context = call.context;
+  there.input = card.given_values<Value>(call.input, call.rows * leaf.in.elements());
+  there.ids = card.given(call.ids, call.rows * leaf.in.elements());
+  there.bytes = card.given(call.bytes, call.rows * leaf.in.elements());
+  there.second = card.given_values<Value>(call.second, call.rows * leaf.other.elements());
+  there.output = card.made_values<Value>(call.output, call.rows * leaf.out.elements());
+  there.statistics = card.made(call.statistics, call.rows * leaf.statistics_elements());
+  for (int p = 0; p < leaf.parameter_count; ++p) parameters.push_back(parameter<Value>(card, leaf.parameters[p], call.parameters[p]));
+  there.parameters = parameters.data();
+  there.workspace = card.scratch(kernel.scratch_bytes);
+  there.space = card.space(numbers_of(call.context));
+  kernel.run(there);
+  card.finish();
+}
+template <class Value> void backward_on_card(const BackwardCall& call, const KernelOnCard<BackwardCallIn<CudaMemory>>& kernel) {
+  CardTensors card{kernel.tf32, kernel.library};
+  const Leaf& leaf = *call.leaf;
+  std::vector<const float*> parameters;
+  std::vector<float*> gradients;
+  BackwardCallIn<CudaMemory> there{&leaf, call.rows};
+  there.add = call.add;
+  there.part = call.part;
+  there.context = call.context;
+  there.operand = call.operand;
+  there.input = card.given_values<Value>(call.input, call.rows * leaf.in.elements());
+  there.ids = card.given(call.ids, call.rows * leaf.in.elements());
+  there.bytes = card.given(call.bytes, call.rows * leaf.in.elements());
+  there.second = card.given_values<Value>(call.second, call.rows * leaf.other.elements());
+  there.output = card.given_values<Value>(call.output, call.rows * leaf.out.elements());
+  there.statistics = card.given(call.statistics, call.rows * leaf.statistics_elements());
+  there.output_gradient = card.given_values<Value>(call.output_gradient, call.rows * leaf.out.elements());
+  there.input_gradient = card.made_values<Value>(call.input_gradient, call.rows * leaf.operand(call.operand).elements());
+  for (int p = 0; p < leaf.parameter_count && call.parameters != nullptr; ++p)
+    parameters.push_back(parameter<Value>(card, leaf.parameters[p], call.parameters[p]));
+  for (int p = 0; p < leaf.parameter_count && call.parameter_gradients != nullptr; ++p)
+    gradients.push_back(card.made(call.parameter_gradients[p], leaf.parameters[p].shape.elements()));
+  there.parameters = parameters.data();
+  there.parameter_gradients = call.parameter_gradients == nullptr ? nullptr : gradients.data();
+  there.workspace = card.scratch(kernel.scratch_bytes);
+  there.space = card.space(numbers_of(call.context));
+  kernel.run(there);
+  card.finish();
+}
+
 /// Of a kernel that takes no bfloat16 it is asked in floats.
 template <class L, class Value, bool tf32, MakeCudaLibrary library> struct UploadedKernel {
   using Real = run_room::KernelFor<L, CudaCompute>;
   static constexpr bool backward_in_parts = run_room::HasBackwardInParts<L, CudaCompute>;
 
   static void forward(const ForwardCall& call) {
-    CardTensors card{tf32, library};
-    const Leaf& leaf = *call.leaf;
-    std::vector<const float*> parameters;
-    ForwardCallIn<CudaMemory> there{&leaf, call.rows};
-    there.part = call.part;
-    there.context = call.context;
-    there.input = card.given_values<Value>(call.input, call.rows * leaf.in.elements());
-    there.ids = card.given(call.ids, call.rows * leaf.in.elements());
-    there.bytes = card.given(call.bytes, call.rows * leaf.in.elements());
-    there.second = card.given_values<Value>(call.second, call.rows * leaf.other.elements());
-    there.output = card.made_values<Value>(call.output, call.rows * leaf.out.elements());
-    there.statistics = card.made(call.statistics, call.rows * leaf.statistics_elements());
-    for (int p = 0; p < leaf.parameter_count; ++p) parameters.push_back(parameter(card, leaf.parameters[p], call.parameters[p]));
-    there.parameters = parameters.data();
-    there.workspace = card.scratch((CudaCompute::workspace + run_room::scratch_of<L, CudaCompute>(leaf)).value);
-    there.space = card.space(numbers_of(call.context));
-    if constexpr (run_room::TakesBFloat16<L, CudaCompute>)
-      Real::template forward<Value>(there);
-    else
-      Real::forward(there);
-    card.finish();
+    const auto run = [](const ForwardCallIn<CudaMemory>& there) {
+      if constexpr (run_room::TakesBFloat16<L, CudaCompute>)
+        Real::template forward<Value>(there);
+      else
+        Real::forward(there);
+    };
+    forward_on_card<Value>(call, {run, scratch(*call.leaf), tf32, library});
   }
   static void backward(const BackwardCall& call) {
-    CardTensors card{tf32, library};
-    const Leaf& leaf = *call.leaf;
-    std::vector<const float*> parameters;
-    std::vector<float*> gradients;
-    BackwardCallIn<CudaMemory> there{&leaf, call.rows};
-    there.add = call.add;
-    there.part = call.part;
-    there.context = call.context;
-    there.operand = call.operand;
-    there.input = card.given_values<Value>(call.input, call.rows * leaf.in.elements());
-    there.ids = card.given(call.ids, call.rows * leaf.in.elements());
-    there.bytes = card.given(call.bytes, call.rows * leaf.in.elements());
-    there.second = card.given_values<Value>(call.second, call.rows * leaf.other.elements());
-    there.output = card.given_values<Value>(call.output, call.rows * leaf.out.elements());
-    there.statistics = card.given(call.statistics, call.rows * leaf.statistics_elements());
-    there.output_gradient = card.given_values<Value>(call.output_gradient, call.rows * leaf.out.elements());
-    there.input_gradient = card.made_values<Value>(call.input_gradient, call.rows * leaf.operand(call.operand).elements());
-    for (int p = 0; p < leaf.parameter_count && call.parameters != nullptr; ++p)
-      parameters.push_back(parameter(card, leaf.parameters[p], call.parameters[p]));
-    for (int p = 0; p < leaf.parameter_count && call.parameter_gradients != nullptr; ++p)
-      gradients.push_back(card.made(call.parameter_gradients[p], leaf.parameters[p].shape.elements()));
-    there.parameters = parameters.data();
-    there.parameter_gradients = call.parameter_gradients == nullptr ? nullptr : gradients.data();
-    there.workspace = card.scratch((CudaCompute::workspace + run_room::scratch_of<L, CudaCompute>(leaf)).value);
-    there.space = card.space(numbers_of(call.context));
-    if constexpr (run_room::TakesBFloat16<L, CudaCompute>)
-      Real::template backward<Value>(there);
-    else
-      Real::backward(there);
-    card.finish();
+    const auto run = [](const BackwardCallIn<CudaMemory>& there) {
+      if constexpr (run_room::TakesBFloat16<L, CudaCompute>)
+        Real::template backward<Value>(there);
+      else
+        Real::backward(there);
+    };
+    backward_on_card<Value>(call, {run, scratch(*call.leaf), tf32, library});
   }
-  static const float* parameter(CardTensors& card, const Parameter& described, const float* numbers) {
-    const std::int64_t n = described.shape.elements();
-    return described.tracked() ? card.given(numbers, n) : card.given_values<Value>(numbers, n);
-  }
-  static CudaNumbers numbers_of(const CallContext& context) {
-    CudaNumbers numbers;
-    numbers.step = context.step;
-    return numbers;
-  }
+
+ private:
+  static std::int64_t scratch(const Leaf& leaf) { return (CudaCompute::workspace + run_room::scratch_of<L, CudaCompute>(leaf)).value; }
 };
 
 template <class Loss, class Value> struct UploadedLoss {

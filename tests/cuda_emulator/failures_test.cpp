@@ -3,6 +3,7 @@
 #include <cublasLt.h>
 #include <doctest/doctest.h>
 
+#include "compute/cuda/own_kernels.hpp"
 #include "cuda_emulator/one_card.hpp"
 
 namespace {

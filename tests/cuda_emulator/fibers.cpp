@@ -57,7 +57,7 @@ struct Context {
   ucontext_t registers;
 };
 void jump(Context& from, Context& to) { swapcontext(&from.registers, &to.registers); }
-void prepare(Context& context, char* stack, void (*entry)()) {
+void prepare(Context& context, char* stack, std::size_t /*number*/, void (*entry)()) {
   getcontext(&context.registers);
   context.registers.uc_stack.ss_sp = stack;
   context.registers.uc_stack.ss_size = stack_bytes;
@@ -69,9 +69,11 @@ struct Context {
   void* stack_pointer = nullptr;
 };
 void jump(Context& from, Context& to) { cuda_emulator_switch(&from.stack_pointer, to.stack_pointer); }
-void prepare(Context& context, char* stack, void (*entry)()) {
+/// Stacks that all began at one place of a page would have one another's lines of the first cache: 16 fibers beside each other have different places.
+void prepare(Context& context, char* stack, std::size_t number, void (*entry)()) {
   constexpr int kept_registers = 6;
-  auto** top = reinterpret_cast<void**>(stack + stack_bytes);
+  constexpr std::size_t places = 16;
+  auto** top = reinterpret_cast<void**>(stack + stack_bytes - number % places * (page / places));
   *--top = nullptr;  // the entry is reached by `ret`, after which the stack pointer + 8 must be a multiple of 16
   *--top = reinterpret_cast<void*>(entry);
   for (int i = 0; i < kept_registers; ++i) *--top = nullptr;
@@ -84,6 +86,7 @@ void prepare(Context& context, char* stack, void (*entry)()) {
 struct Fiber {
   Context context;
   char* stack = nullptr;
+  std::size_t number = 0;
   void* asan_stack = nullptr;
   void* identity = nullptr;  // of the thread sanitizer
   void (*body)(void*) = nullptr;
@@ -129,6 +132,7 @@ class Fibers {
       if (pages == MAP_FAILED) std::abort();
       mprotect(pages, page, PROT_NONE);
       all_.back()->stack = static_cast<char*>(pages) + page;
+      all_.back()->number = all_.size() - 1;
     }
     return *all_[number];
   }
@@ -147,7 +151,7 @@ void give(Fiber& fiber, void (*body)(void*), void* argument) {
   fiber.body = body;
   fiber.argument = argument;
   if (fiber.prepared) return;
-  prepare(fiber.context, fiber.stack, &run_bodies);
+  prepare(fiber.context, fiber.stack, fiber.number, &run_bodies);
   fiber.identity = tsan::create();
   fiber.prepared = true;
 }

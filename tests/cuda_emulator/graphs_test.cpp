@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "compute/cuda/own_kernels.hpp"
 #include "cuda_emulator/one_card.hpp"
 
 namespace {

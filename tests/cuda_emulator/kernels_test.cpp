@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "compute/cuda/own_kernels.hpp"
 #include "cuda_emulator/one_card.hpp"
 #include "heddle/compute/cuda/values.hpp"
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "compute/cuda/own_kernels.hpp"
 #include "cuda_emulator/one_card.hpp"
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "compute/cuda/own_kernels.hpp"
 #include "cuda_emulator/one_card.hpp"
 
 namespace {

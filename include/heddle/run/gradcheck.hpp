@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "heddle/core/finite.hpp"
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/random.hpp"
 #include "heddle/graph/join.hpp"
 #include "heddle/graph/leaf.hpp"
@@ -83,7 +84,7 @@ void compare_gradient(Test& test, const std::string& what, Floats& variable, con
 }
 
 /// Rows must not mix: a rank that sees half of them must give the same outputs, and gradients of parameters that add up.
-template <class Test> void compare_split_rows(Test& test, std::int64_t rows, GradientCheck& check) {
+HEDDLE_COLD inline void compare_split_rows(AnyLeafUnderTest& test, std::int64_t rows, GradientCheck& check) {
   const auto whole_output = test.output;
   const auto whole_input_gradient = test.input_gradient;
   const auto whole_second = test.second_gradient;
@@ -108,7 +109,7 @@ template <class Test> void compare_split_rows(Test& test, std::int64_t rows, Gra
 
 /// Rows that are normalised together may mix, but grains must not: gradients of parameters of two grains add up, and so do the sums for what is
 /// tracked, which no gradient of the output changes.
-template <class Test> void compare_grains(Test& test, std::int64_t rows, GradientCheck& check) {
+HEDDLE_COLD inline void compare_grains(AnyLeafUnderTest& test, std::int64_t rows, GradientCheck& check) {
   const std::int64_t front = rows / 2;
   test.forward(0, front);
   test.forward(front, rows - front);
@@ -148,7 +149,7 @@ template <class L, class Compute> void compare_phases(LeafUnderTest<L, Compute>&
 }
 
 /// A kernel that says backward_in_parts gives, asked for one gradient at a time, the bits of both at once.
-template <class Test> void compare_parts(Test& test, std::int64_t rows, GradientCheck& check) {
+HEDDLE_COLD inline void compare_parts(AnyLeafUnderTest& test, std::int64_t rows, GradientCheck& check) {
   const auto forget = [](Floats& values) { std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN()); };
   const auto same = [](const Floats& a, const Floats& b) { return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0; };
   test.backward(0, rows, false);
@@ -156,8 +157,8 @@ template <class Test> void compare_parts(Test& test, std::int64_t rows, Gradient
   const auto whole = test.gradients;
   if (test.has_input_gradient()) forget(test.input_gradient);
   for (Floats& gradient : test.gradients) forget(gradient);
-  test.backward(0, rows, false, Test::Part::input);
-  test.backward(0, rows, false, Test::Part::parameters);
+  test.backward(0, rows, false, AnyLeafUnderTest::Part::input);
+  test.backward(0, rows, false, AnyLeafUnderTest::Part::parameters);
   bool equal = same(whole_input_gradient, test.input_gradient);
   for (std::size_t p = 0; p < whole.size(); ++p) equal = equal && same(whole[p], test.gradients[p]);
   if (!equal && check.ok())
@@ -170,7 +171,7 @@ template <class Test> void compare_parts(Test& test, std::int64_t rows, Gradient
 
 /// A Trainer hands null over for what is not saved and for a gradient that nobody needs, as that of the input of the first layer: what a kernel makes
 /// of the rest stays the same. One that reads through such a pointer ends the program here, in a test, and not in a training run.
-template <class Test> void compare_absent(Test& test, std::int64_t rows, GradientCheck& check) {
+HEDDLE_COLD inline void compare_absent(AnyLeafUnderTest& test, std::int64_t rows, GradientCheck& check) {
   const auto input_gradient = test.input_gradient;
   const auto second_gradient = test.second_gradient;
   const auto gradients = test.gradients;
@@ -188,21 +189,22 @@ template <class Test> void compare_absent(Test& test, std::int64_t rows, Gradien
                                                 ": forward gives another output where `statistics` is null, as it is where no backward follows. Fix: "
                                                 "leave out the statistics alone.");
   if (gradients.empty() || !check.ok()) return;
-  test.backward(0, rows, false, Test::Part::all_but_input);
+  test.backward(0, rows, false, AnyLeafUnderTest::Part::all_but_input);
   for (std::size_t p = 0; p < gradients.size() && check.ok(); ++p)
     if (differs(gradients[p], test.gradients[p]))
       broken("another gradient of parameter '" + std::string{test.leaf().parameters[p].name.view()} +
              "' where `input_gradient` is null, as it is in the first layer of a model. Fix: leave out the gradient of the input alone.");
 }
 
-/// Checks a leaf that is described, unless the description is at fault.
-template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_leaf(const Leaf& leaf, const Diagnosis& fault, std::int64_t rows, Seed seed) {
+/// What gradcheck asks of a layer besides its kernels. Of Linear on EigenCompute in_parts is true.
+struct GradcheckOfLayer {
+  bool in_parts;                                                                 ///< whether its kernel has a backward in parts
+  void (*compare_phases)(AnyLeafUnderTest&, std::int64_t rows, GradientCheck&);  ///< of the same layer
+};
+/// The same for all layers: compiled once.
+HEDDLE_COLD inline GradientCheck gradcheck_test(AnyLeafUnderTest& test, std::int64_t rows, const GradcheckOfLayer& layer) {
   GradientCheck check;
-  if (!fault.ok()) {
-    check.text = std::string{fault.sentence().view()};
-    return check;
-  }
-  LeafUnderTest<L, Compute> test{leaf, rows, seed};
+  const Leaf& leaf = test.leaf();
   test.forward(0, rows);
   test.backward(0, rows, false);
   if (test.beside != nullptr) {
@@ -219,14 +221,21 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_leaf(con
     if (const Parameter& parameter = leaf.parameters[p]; !parameter.tracked())  // else no derivative: a step makes its value of it
       compare_gradient(test, "parameter '" + std::string{parameter.name.view()} + "'", test.parameters[p], gradients[p], check, &parameter);
   test.forward(0, rows);
-  if constexpr (HasBackwardInParts<L, Compute>) compare_parts(test, rows, check);
+  if (layer.in_parts) compare_parts(test, rows, check);
   test.backward(0, rows, false);
   leaf.rows_together > 0 ? compare_grains(test, rows, check) : compare_split_rows(test, rows, check);
-  if (leaf.has_phases()) compare_phases(test, rows, check);
+  if (leaf.has_phases()) layer.compare_phases(test, rows, check);
   if (check.ok()) compare_absent(test, rows, check);
-  if constexpr (HasBackwardInParts<L, Compute>)
-    if (check.ok()) compare_parts(test, rows, check);
+  if (layer.in_parts && check.ok()) compare_parts(test, rows, check);
   return check;
+}
+/// Checks a leaf that is described, unless the description is at fault.
+template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_leaf(const Leaf& leaf, const Diagnosis& fault, std::int64_t rows, Seed seed) {
+  if (!fault.ok()) return {std::string{fault.sentence().view()}};
+  LeafUnderTest<L, Compute> test{leaf, rows, seed};
+  return gradcheck_test(test, rows, {HasBackwardInParts<L, Compute>, [](AnyLeafUnderTest& of_layer, std::int64_t all, GradientCheck& check) {
+                                       compare_phases(static_cast<LeafUnderTest<L, Compute>&>(of_layer), all, check);
+                                     }});
 }
 
 /// Checks one layer on `rows` rows of the given shape.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. One leaf with tensors of its own, behind fences, run by the kernels of a backend.
 // Sees: graph, seams/concepts, core/random.  Does not see: policies, threads, any backend by name.
-// In: a Leaf, rows, a seed.  Out: LeafUnderTest.
+// In: a Leaf, rows, a seed.  Out: LeafUnderTest, AnyLeafUnderTest.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/random.hpp"
 #include "heddle/graph/leaf.hpp"
 #include "heddle/run/arena.hpp"
@@ -24,12 +25,20 @@
 
 namespace heddle::run_room {
 
-/// One leaf with tensors of its own; a leaf that is given is run as it is, with the kernels of L.
-/// Linear<4, 3> in 8 rows has an input of 32 floats and an output of 24.
-template <class L, class Compute> class LeafUnderTest {
+/// What a LeafUnderTest asks of the kernels of its layer, which are all that differs from layer to layer.
+/// Of Linear on EigenCompute workspace_bytes is 0.
+struct KernelsUnderTest {
+  void (*forward)(const ForwardCall&);
+  void (*backward)(const BackwardCall&);
+  std::int64_t workspace_bytes;
+};
+
+/// A LeafUnderTest whose layer and Compute are forgotten: compiled once for all layers.
+/// Of Linear<4, 3> in 8 rows the input has 32 floats and the output 24.
+class AnyLeafUnderTest {
  public:
-  LeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed = Seed{1})
-      : leaf_(leaf), rows_(rows), workspace_((Compute::workspace + scratch_of<L, Compute>(leaf)).value) {
+  HEDDLE_COLD AnyLeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed, KernelsUnderTest kernels)
+      : leaf_(leaf), rows_(rows), kernels_(kernels), workspace_(kernels.workspace_bytes) {
     input = values(rows * leaf_.in.elements(), seed, 0);
     for (std::size_t i = 0; leaf_.in.type == ElementType::int32 && i < input.size(); ++i)
       input[i] = std::bit_cast<float>(static_cast<std::int32_t>((5 * i + i / 3) % tokens()));
@@ -65,7 +74,7 @@ template <class L, class Compute> class LeafUnderTest {
     {
       const SaidAtCrash crash{crashed("forward", {{"input", call.input == nullptr && call.ids == nullptr && call.bytes == nullptr},
                                                   {"statistics", !statistics.empty() && call.statistics == nullptr}})};
-      KernelFor<L, Compute>::forward(call);
+      kernels_.forward(call);
     }
     take(out, given, "forward writes beside its output");
     if (!absent) take(found, left, "forward writes beside its statistics");
@@ -146,7 +155,7 @@ template <class L, class Compute> class LeafUnderTest {
                                                    {"input_gradient", call.input_gradient == nullptr},
                                                    {"parameter_gradients", call.parameter_gradients == nullptr},
                                                    {"parameters[0]", !p.empty() && p[0] == nullptr}})};
-      KernelFor<L, Compute>::backward(call);
+      kernels_.backward(call);
     }
     take(left, back_to, "backward writes beside the gradient of its input");
     for (std::size_t k = 0; k < made.size(); ++k) take(made[k], gradients[k].data(), "backward writes beside the gradient of a parameter");
@@ -207,7 +216,19 @@ template <class L, class Compute> class LeafUnderTest {
   }
   Leaf leaf_;
   std::int64_t rows_;
+  KernelsUnderTest kernels_;
   Arena workspace_;
+};
+
+/// One leaf with tensors of its own; a leaf that is given is run as it is, with the kernels of L.
+/// Linear<4, 3> in 8 rows has an input of 32 floats and an output of 24.
+template <class L, class Compute> class LeafUnderTest : public AnyLeafUnderTest {
+ public:
+  LeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed = Seed{1})
+      : AnyLeafUnderTest(
+            leaf, rows, seed,
+            {[](const ForwardCall& call) { KernelFor<L, Compute>::forward(call); },
+             [](const BackwardCall& call) { KernelFor<L, Compute>::backward(call); }, (Compute::workspace + scratch_of<L, Compute>(leaf)).value}) {}
 };
 
 }  // namespace heddle::run_room

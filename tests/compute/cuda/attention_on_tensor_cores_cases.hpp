@@ -88,23 +88,25 @@ template <class Value> void round(Floats& numbers) {
   for (float& x : numbers) x = in_floats<Value> ? as_factor(x) : core_room::widened(core_room::rounded(x));
 }
 /// Outputs, log-sums and gradients of operands that need no rounding. Everything before has been NaN.
-template <class L, class Value> void tensor_cores_follow(const Shape& shape, std::int64_t rows, std::int64_t first_row = 5) {
-  CAPTURE(shape.sizes[0]);
-  CAPTURE(shape.last());
+template <class Value>
+void follow(AnyLeafUnderTest& card, std::int64_t rows, std::int64_t first_row, conformance::Results (*loops)(const conformance::Tensors&)) {
+  CAPTURE(card.leaf().in.shape.sizes[0]);
+  CAPTURE(card.leaf().in.shape.last());
   CAPTURE(in_floats<Value>);
-  const Leaf leaf = L::describe(Spec{shape});
-  OnTensorCores<L, Value> card{leaf, rows, Seed{1}};
   card.context = third_step_from_row(first_row);
   round<Value>(card.input);
   round<Value>(card.output_gradient);
   run(card, rows);
   const std::vector<Floats> none;
-  const conformance::Results wanted = conformance::Slow<L>::run(
-      {leaf, rows, card.input, card.output_gradient, card.parameters, none, card.context, card.second}, {}, roundings<Value>);
+  const conformance::Results wanted = loops({card.leaf(), rows, card.input, card.output_gradient, card.parameters, none, card.context, card.second});
   CHECK(conformance::off("the output", card.output, wanted.output) == "");
   CHECK(conformance::off("the statistics", card.statistics, wanted.statistics) == "");
   CHECK(conformance::off("the gradient of the input", card.input_gradient, wanted.input_gradient) == "");
   CHECK(card.beside == nullptr);
+}
+template <class L, class Value> void tensor_cores_follow(const Shape& shape, std::int64_t rows, std::int64_t first_row = 5) {
+  OnTensorCores<L, Value> card{L::describe(Spec{shape}), rows, Seed{1}};
+  follow<Value>(card, rows, first_row, [](const conformance::Tensors& t) { return conformance::Slow<L>::run(t, {}, roundings<Value>); });
 }
 
 }  // namespace attention_cases

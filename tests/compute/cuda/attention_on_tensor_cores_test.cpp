@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "compute/cuda/attention_on_tensor_cores_cases.hpp"
+#include "compute/cuda/own_kernels.hpp"
 using namespace heddle;
 using attention_cases::Card;
 using attention_cases::Values;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compute/cuda/attention_cases.hpp"
+#include "compute/cuda/own_kernels.hpp"
 using namespace heddle;
 using attention_cases::Card;
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "compute/cuda/on_card.hpp"
+#include "compute/cuda/own_kernels.hpp"
 #include "cuda_emulator/one_card.hpp"
 #include "heddle/compute/cuda/launch.hpp"
 #include "heddle/core/random.hpp"

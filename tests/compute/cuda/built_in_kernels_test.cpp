@@ -16,7 +16,6 @@
 using namespace heddle;
 using namespace compute_room;
 using cuda_emulator::tests::OneCard;
-using on_card::Card;
 using tests::sentence;
 
 namespace {
@@ -80,7 +79,7 @@ TEST_CASE("a unit of other headers has nothing, which is R42") {
 }
 
 TEST_CASE("a launch takes its kernel from the unit, with const arguments or without") {
-  const Card emulated;
+  const on_card::Card emulated;
   const OneCard card;
   const auto from = card.up(8, 3.0F), to = card.up(8, -1.0F);
   launch<AddArrays<float>>(card.stream(), extents_of(8, 4), std::int64_t{8}, static_cast<const float*>(from.get()), from.get(), to.get());

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "compute/cuda/against_loops.hpp"
+#include "compute/cuda/own_kernels.hpp"
 #include "heddle/graph/layers/batch_norm.hpp"
 
 using namespace heddle;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compute/cuda/on_card.hpp"
+#include "compute/cuda/own_kernels.hpp"
 #include "cuda_emulator/one_card.hpp"
 #include "says.hpp"
 

@@ -66,7 +66,7 @@ struct Members {
     MemberBuffers at{};
     std::vector<CardMemory<float>> there;
     for (std::size_t m = 0; m < values.size(); ++m) at.from[m] = at.to[m] = there.emplace_back(card.up(values[m])).get();
-    launch<SumOfMembers>(card.stream(), extents_of(300), 300, static_cast<int>(values.size()), at);
+    launch<SumOfMembers>(card.stream(), extents_of(300), std::int64_t{300}, static_cast<int>(values.size()), at);
     for (const auto& one : there)
       if (!equal_bits(card.down(one, 300), sum_on_host())) return false;
     return true;
@@ -79,7 +79,7 @@ struct Members {
     const auto to = OneCard::unset(300);
     for (std::size_t m = 0; m < values.size(); ++m) at.from[m] = there.emplace_back(card.up(values[m])).get();
     at.to[only] = to.get();
-    launch<SumOfMembers>(card.stream(), extents_of(300), 300, static_cast<int>(values.size()), at);
+    launch<SumOfMembers>(card.stream(), extents_of(300), std::int64_t{300}, static_cast<int>(values.size()), at);
     for (std::size_t m = 0; m < values.size(); ++m)
       if (!equal_bits(card.down(there[m], 300), values[m])) return false;
     return equal_bits(card.down(to, 300), sum_on_host());
@@ -174,9 +174,9 @@ TEST_CASE("squares are added to what is there, of no element nothing") {
   const OneCard card;
   const auto values = card.up(Numbers{1, 2, 3, 4}), to = card.up(Numbers{10, 20, 30});
   const Extents two_blocks{2, 32, warp_threads * sizeof(float)};
-  launch<AddSquares>(card.stream(), two_blocks, 2, static_cast<const float*>(values.get()), to.get());
+  launch<AddSquares>(card.stream(), two_blocks, std::int64_t{2}, static_cast<const float*>(values.get()), to.get());
   CHECK(card.down(to, 3) == Numbers{15, 45, 30});
-  launch<AddSquares>(card.stream(), two_blocks, 0, static_cast<const float*>(values.get()), to.get());
+  launch<AddSquares>(card.stream(), two_blocks, std::int64_t{0}, static_cast<const float*>(values.get()), to.get());
   CHECK(card.down(to, 3) == Numbers{15, 45, 30});
 }
 
