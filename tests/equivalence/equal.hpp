@@ -148,14 +148,16 @@ struct Run {
   Evaluation evaluation;                                    // of more rows than a batch has
 };
 
-template <class AnyTrainer> [[nodiscard]] std::vector<std::vector<float>> parameters_of(AnyTrainer& trainer, int replica) {
+template <class Optimizer, class Session, class Target, class Input>
+[[nodiscard]] std::vector<std::vector<float>> parameters_of(TrainerCalls<Optimizer, Session, Target, Input>& trainer, int replica) {
   std::vector<std::vector<float>> all;
   for (const std::string& name : trainer.parameter_names()) all.push_back(trainer.parameter(name, replica));
   return all;
 }
 
 /// Nothing of a frozen parameter, which has none.
-template <class AnyTrainer> [[nodiscard]] std::vector<float> gradient_of(AnyTrainer& trainer, const std::string& name, int replica = 0) {
+template <class Optimizer, class Session, class Target, class Input>
+[[nodiscard]] std::vector<float> gradient_of(TrainerCalls<Optimizer, Session, Target, Input>& trainer, const std::string& name, int replica = 0) {
   try {
     return trainer.gradient(name, replica);
   } catch (const Error& error) {
@@ -165,7 +167,8 @@ template <class AnyTrainer> [[nodiscard]] std::vector<float> gradient_of(AnyTrai
 }
 
 /// Twenty steps of a new trainer, of batches of so many rows at most, and an evaluation.
-template <class AnyTrainer, class SomeRows> [[nodiscard]] Run run_of(AnyTrainer& trainer, const SomeRows& rows, std::int64_t batch, RowCount count) {
+template <class Optimizer, class Target, class Input>
+[[nodiscard]] Run run_of(CallsOnThreads<Optimizer, Target, Input>& trainer, const Rows<Target, Input>& rows, std::int64_t batch, RowCount count) {
   Run out;
   out.before = parameters_of(trainer, 0);
   trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); });

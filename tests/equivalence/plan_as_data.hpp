@@ -57,40 +57,25 @@ template <class ThePlan>
 using TypesOf = Types<typename plan_room::RequestOf<ThePlan>::Model, typename plan_room::RequestOf<ThePlan>::Loss,
                       typename plan_room::RequestOf<ThePlan>::Optimizer>;
 
-/// Trains a plan that is data on threads, as Trainer<ThePlan, CpuThreads> trains one that is a type: of all plans of a model it is one type.
-template <class OfPlan> class DataTrainer {
-  using Optimizer = typename OfPlan::Optimizer;
+/// What is called of a trainer on threads, of any plan with this optimizer and rows of this kind: a Trainer, or what trains data.
+template <class Optimizer, class Target, class Input> using CallsOnThreads = TrainerCalls<Optimizer, CpuThreads::Session, Target, Input>;
 
+/// Trains a plan that is data on threads, as Trainer<ThePlan, CpuThreads> trains one that is a type: of all plans of a model it is one type.
+template <class OfPlan>
+class DataTrainer
+    : public CallsOnThreads<typename OfPlan::Optimizer, typename OfPlan::Loss::Target, ElementsOf<graph_of<typename OfPlan::Model>.input.type>> {
  public:
+  using Optimizer = typename OfPlan::Optimizer;
   using Target = typename OfPlan::Loss::Target;
   using Input = ElementsOf<graph_of<typename OfPlan::Model>.input.type>;
-  using Session = CpuThreads::Session;
 
   /// The plan outlives it.
   DataTrainer(const PlanAsData& plan, const typename Optimizer::Options& options, Seed seed)
-      : state_({plan.training(), plan.evaluation(), plan.graph(), plan.request().target_features,
-                kernel_table<typename OfPlan::Model, typename OfPlan::Loss, Optimizer, CpuThreads::Compute>()},
-               options, seed, {}) {
-    state_.ranks.make(seed);
-  }
-  DataTrainer(const DataTrainer&) = delete;
-  DataTrainer& operator=(const DataTrainer&) = delete;
-
-  void on_step(std::function<void(const StepResult&)> callback, Every every = {}) { state_.ranks.on_step(std::move(callback), every); }
-  StepResult step(const Examples<Target, Input>& batch) { return state_.ranks.step(batch); }
-  [[nodiscard]] Evaluation evaluate(const Examples<Target, Input>& examples) { return state_.ranks.evaluate(examples); }
-  [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return state_.ranks.predict(inputs); }
-  [[nodiscard]] std::vector<std::string> parameter_names() const { return state_.ranks.parameter_names(); }
-  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return state_.ranks.parameter(name, replica); }
-  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return state_.ranks.gradient(name, replica); }
-  void set_parameter(const std::string& name, std::span<const float> values) { state_.ranks.set_parameter(name, values); }
-  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return state_.ranks.parameter_hash(replica); }
-  [[nodiscard]] int replicas() const { return state_.ranks.replicas(); }
-  [[nodiscard]] auto& executor(Rank rank) { return state_.ranks.executor(rank); }
-  [[nodiscard]] Session& session() { return state_.ranks.session(); }
-
- private:
-  TrainerState<Optimizer, TrainedRanks<Session, Target, Input>> state_;
+      : CallsOnThreads<Optimizer, Target, Input>(
+            "Trainer", plan.graph().model.view(),
+            PlanToTrain<KernelTable>{plan.training(), plan.evaluation(), plan.graph(), plan.request().target_features,
+                                     kernel_table<typename OfPlan::Model, typename OfPlan::Loss, Optimizer, CpuThreads::Compute>()},
+            options, seed, {}) {}
 };
 
 /// What same_bits<ThePlan, Reference>() says, of a plan that is data: empty if it is true.

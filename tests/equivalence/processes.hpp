@@ -25,17 +25,16 @@ struct Everything : Run {
   std::vector<float> norms;  // by step, of a plan that clips
 };
 
-template <class ThePlan, class Backend> [[nodiscard]] Everything everything() {
-  constexpr std::int64_t batch = ThePlan::Request::batch.batch;
-  const auto rows = rows_of<ThePlan>(2 * batch + 7);
-  Trainer<ThePlan, Backend> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{5}};
-  if constexpr (ThePlan::Request::clips) trainer.clip().max_norm = 0.07;  // some steps exceed it
+/// `partial`: a step of 5 rows stands among those of whole batches.
+template <class Optimizer, class Session, class Target, class Input>
+[[nodiscard]] Everything everything_of(TrainerCalls<Optimizer, Session, Target, Input>& trainer, const Rows<Target, Input>& rows, std::int64_t batch,
+                                       bool partial) {
   Everything out;
   trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); }, Every{3});
   const std::string last = trainer.parameter_names().back();
   trainer.set_parameter(last, std::vector<float>(trainer.parameter(last).size(), 0.5F));
   for (int step = 0; step < equivalence::steps; ++step) {
-    const std::int64_t count = step == 7 && ThePlan::Request::batch.remedy == Remedy::keep ? 5 : batch;
+    const std::int64_t count = step == 7 && partial ? 5 : batch;
     const StepResult result = trainer.step(rows.batch(3 * step % (batch + 7), count));
     out.rows.push_back(result.rows);
     if (result.norm) out.norms.push_back(*result.norm);
@@ -49,6 +48,13 @@ template <class ThePlan, class Backend> [[nodiscard]] Everything everything() {
   out.evaluation = trainer.evaluate(rows.batch(0, 2 * batch + 7));
   if (rows.more.empty()) CHECK(equal_bits(trainer.predict(rows.inputs), out.evaluation.outputs));
   return out;
+}
+template <class ThePlan, class Backend> [[nodiscard]] Everything everything() {
+  constexpr std::int64_t batch = ThePlan::Request::batch.batch;
+  const auto rows = rows_of<ThePlan>(2 * batch + 7);
+  Trainer<ThePlan, Backend> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{5}};
+  if constexpr (ThePlan::Request::clips) trainer.clip().max_norm = 0.07;  // some steps exceed it
+  return everything_of(trainer, rows, batch, ThePlan::Request::batch.remedy == Remedy::keep);
 }
 
 // The functions below that are no templates are compiled once for all plans: of a template every CHECK and CAPTURE is compiled again for each of
@@ -105,22 +111,29 @@ inline void check_messages(const Traffic& stated, std::int64_t messages) {
   CHECK(sum_over_all(messages) == all);
 }
 
+/// Messages of this rank in a step; bytes by rank, axis and collective, and the arena of every rank are what the plan states.
+template <class Optimizer, class Target, class Input>
+[[nodiscard]] std::int64_t check_steps(TrainerCalls<Optimizer, CpuMpi::Session, Target, Input>& trainer, const Rows<Target, Input>& rows,
+                                       const Program& p, Bytes peak) {
+  const std::int64_t batch = p.batch.batch;
+  trainer.on_step([](const StepResult&) {}, Every{2});
+  const std::int64_t messages = check_sent_in_steps(p, trainer.session().transport(), [&](bool reported) {
+    trainer.step(rows.batch(0, reported || p.batch.remedy != Remedy::keep ? batch : 5));  // ranks without rows send as much as the others
+  });
+  (void)trainer.evaluate(rows.batch(0, batch));
+  check_arenas(trainer, p, peak);
+  return messages;
+}
+
 /// Bytes by rank, axis and collective, messages in all, and the arena of every rank.
 template <class ThePlan> void check_promises() {
-  constexpr bool partial = ThePlan::Request::batch.remedy == Remedy::keep;
-  constexpr std::int64_t batch = ThePlan::Request::batch.batch;
   check_statement(lower<ThePlan>());
   const FirstRanks ranks{devices<ThePlan>};
   std::int64_t messages = 0;
   if (ranks.taking_part()) {
-    const auto rows = rows_of<ThePlan>(batch);
+    const auto rows = rows_of<ThePlan>(ThePlan::Request::batch.batch);
     Trainer<ThePlan, CpuMpi> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{5}};
-    trainer.on_step([](const StepResult&) {}, Every{2});
-    messages = check_sent_in_steps(ThePlan::training, trainer.session().transport(), [&](bool reported) {
-      trainer.step(rows.batch(0, reported || !partial ? batch : 5));  // ranks without rows send as much as the others
-    });
-    (void)trainer.evaluate(rows.batch(0, batch));
-    check_arenas(trainer);
+    messages = check_steps(trainer, rows, ThePlan::training, peak_memory<ThePlan>());
   }
   check_messages(traffic<ThePlan>(), messages);
 }

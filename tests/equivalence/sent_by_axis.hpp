@@ -90,10 +90,9 @@ inline void check_peak(const Program& p, Bytes stated) {
   for (int role = 0; role < p.roles; ++role) most = std::max(most, Bytes{p.arenas[role].total}, [](Bytes a, Bytes b) { return a.value < b.value; });
   CHECK(most == stated);
 }
-template <class ThePlan, class Backend> void check_arenas(Trainer<ThePlan, Backend>& trainer) {
-  const Program& p = ThePlan::training;
-  check_peak(p, peak_memory<ThePlan>());
-  for (int r = 0; r < devices<ThePlan>; ++r)
+template <class AnyCalls> void check_arenas(AnyCalls& trainer, const Program& p, Bytes stated) {
+  check_peak(p, stated);
+  for (int r = 0; r < p.mesh.ranks(); ++r)
     if (trainer.local(Rank{r})) check_arena(p, Rank{r}, trainer.executor(Rank{r}).arena());
 }
 

@@ -29,9 +29,9 @@ struct Trained {
 };
 
 /// Steps of a full batch, a part of one, one row and a full batch again; then rows that need several evaluations.
-template <class AnyTrainer, class Target>
-[[nodiscard]] Trained trained(AnyTrainer& trainer, const Rows<Target>& rows, const Program& training, const Program& evaluation, int batch,
-                              int partial, bool may_diverge = false) {
+template <class Optimizer, class Target, class Input>
+[[nodiscard]] Trained trained(CallsOnThreads<Optimizer, Target, Input>& trainer, const Rows<Target, Input>& rows, const Program& training,
+                              const Program& evaluation, int batch, int partial, bool may_diverge = false) {
   const int ranks = training.mesh.ranks();
   Trained out;
   trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); });
@@ -72,7 +72,8 @@ template <class ThePlan, bool may_diverge = false> [[nodiscard]] Trained train_a
 /// The same of a plan that is data.
 template <class OfPlan> [[nodiscard]] Trained train_and_check_data(const PlanAsData& plan, int batch, int partial) {
   CAPTURE(plan.training().mesh.ranks());
-  const Rows<typename OfPlan::Loss::Target> rows{3 * batch + 5, plan.graph().input.elements(), plan.graph().output().elements()};
+  const Rows<typename OfPlan::Loss::Target, typename DataTrainer<OfPlan>::Input> rows{3 * batch + 5, plan.graph().input.elements(),
+                                                                                      plan.graph().output().elements()};
   DataTrainer<OfPlan> trainer{plan, settings<typename OfPlan::Optimizer>(), Seed{11}};
   return trained(trainer, rows, plan.training(), plan.evaluation(), batch, partial);
 }

@@ -42,7 +42,7 @@ TEST_CASE("the comparison can fail: attention that sees nothing behind it is ano
   const TensorFile file = golden_file("attention_20_16_10_momentum");
   using Other = Plan<Attention<Blind>, MeanSquaredError, MomentumSGD, Batch<8>, Single>;
   Trainer<Other, CpuThreads> trainer{options, Seed{1}};
-  start<Other>(trainer, file);
+  start(trainer, file);
   for (int step = 0; step < 20; ++step) trainer.step(examples(file.get<float>("input"), file.get<float>("targets"), 120));
   CHECK(largest_difference(trainer.parameter("linear1.weight"), file.get<float>("after20.linear1.weight")) > 10 * tolerance);
 }

@@ -24,7 +24,7 @@ template <class ThePlan> void check_plan(const std::string& name = "batch_norm_2
 
 template <class ThePlan> Trainer<ThePlan, CpuThreads> trained(const TensorFile& file) {
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
-  start<ThePlan>(trainer, file);
+  start(trainer, file);
   for (int step = 0; step < 20; ++step) trainer.step(batch_of(file));
   return trainer;
 }

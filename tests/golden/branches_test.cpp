@@ -44,7 +44,7 @@ TEST_CASE("the comparison can fail: a branch that bends what it takes is another
   const TensorFile file = golden_file("branches_20_16_10_adamw");
   using Other = Plan<Branched<Without>, MeanSquaredError, AdamW, Batch<8>, Single>;
   Trainer<Other, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
-  start<Other>(trainer, file);
+  start(trainer, file);
   for (int step = 0; step < 20; ++step) trainer.step(examples(file.get<float>("input"), file.get<float>("targets"), 20));
   CHECK(largest_difference(trainer.parameter("linear1.weight"), file.get<float>("after20.linear1.weight")) > 10 * tolerance);
 }

@@ -11,8 +11,9 @@ template <class How, class... Parts> using Of = Plan<ResidualMlp, MeanSquaredErr
 
 template <class ThePlan, class Prepare> void check(const std::string& name, const Prepare& prepare) {
   const TensorFile file = golden_file(name);
-  follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, examples(file.get<float>("input", {8, 20}), file.get<float>("targets", {8, 10}), 20),
-                  20, [&](Trainer<ThePlan, CpuThreads>& trainer) { prepare(trainer); });
+  follow_type<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9},
+                       examples(file.get<float>("input", {8, 20}), file.get<float>("targets", {8, 10}), 20), 20,
+                       [&](Trainer<ThePlan, CpuThreads>& trainer) { prepare(trainer); });
 }
 template <class How, class Prepare> void check_plans(const std::string& name, const Prepare& prepare) {
   check<Of<How, Single>>(name, prepare);
@@ -36,7 +37,7 @@ TEST_CASE("the comparison can fail: both clip something, and the limit decides")
   const auto first_norm = [](double most) {
     const TensorFile file = golden_file("clip_norm_20_16_10");
     Trainer<Of<GlobalNorm, Single>, CpuThreads> trainer{{.learning_rate = 0.5, .momentum = 0.9}, Seed{1}};
-    start<Of<GlobalNorm, Single>>(trainer, file);
+    start(trainer, file);
     trainer.clip().max_norm = most;
     const float norm = trainer.step(examples(file.get<float>("input"), file.get<float>("targets"), 20)).norm.value();
     CHECK(largest_difference(trainer.parameter("linear2.weight"), file.get<float>("after1.linear2.weight")) > 10 * tolerance);

@@ -55,7 +55,7 @@ TEST_CASE("the comparison can fail: windows that are turned are another training
   using P = Of<Single>;
   const TensorFile file = golden_file("convolution_20_10_adamw");
   Trainer<P, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
-  start<P>(trainer, file);
+  start(trainer, file);
   const auto stored = file.get<float>("initial.conv1.weight");
   std::vector<float> turned(stored.begin(), stored.end());
   for (auto window = turned.begin(); window != turned.end(); window += 9) std::reverse(window, window + 9);

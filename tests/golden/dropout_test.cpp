@@ -28,7 +28,7 @@ TEST_CASE("outputs of an evaluation are PyTorch's whatever the probability, thos
   using Half = Of<Dropout<1, 2>, Single>;
   const TensorFile file = golden_file("residual_20_16_10_adamw");
   Trainer<Half, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
-  start<Half>(trainer, file);
+  start(trainer, file);
   const auto batch = examples(file.get<float>("input"), file.get<float>("targets"), 20);
   const double there = static_cast<double>(file.get<float>("loss")[0]);
   CHECK(std::abs(trainer.evaluate(batch).loss - there) <= tolerance);

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "equivalence/plan_as_data.hpp"
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/io/safetensors.hpp"
 
@@ -47,18 +48,22 @@ inline void check_close(std::span<const float> ours, std::span<const float> thei
   CHECK(largest_difference(ours, theirs) <= tolerance);
 }
 
+using equivalence::CallsOnThreads;  // the functions below know no plan: they are compiled once for all plans of an optimizer
+
 /// `file`: a TensorFile, or what has its tensors under other names.
-template <class Plan, class File> void start(Trainer<Plan, CpuThreads>& trainer, const File& file) {
+template <class Optimizer, class Target, class Input, class File> void start(CallsOnThreads<Optimizer, Target, Input>& trainer, const File& file) {
   for (const std::string& name : trainer.parameter_names()) trainer.set_parameter(name, file.template get<float>("initial." + name));
 }
 
 /// Parameters on every replica against those stored after some step.
-template <class Plan, class File> void check_parameters(Trainer<Plan, CpuThreads>& trainer, const File& file, const std::string& after) {
+template <class Optimizer, class Target, class Input, class File>
+void check_parameters(CallsOnThreads<Optimizer, Target, Input>& trainer, const File& file, const std::string& after) {
   for (const std::string& name : trainer.parameter_names())
     for (int replica = 0; replica < trainer.replicas(); ++replica)
       check_close(trainer.parameter(name, replica), file.template get<float>(after + "." + name), after + "." + name);
 }
-template <class Plan, class File> void check_gradients(Trainer<Plan, CpuThreads>& trainer, const File& file) {
+template <class Optimizer, class Target, class Input, class File>
+void check_gradients(CallsOnThreads<Optimizer, Target, Input>& trainer, const File& file) {
   for (const std::string& name : trainer.parameter_names())
     for (int replica = 0; replica < trainer.replicas() && file.contains("gradient." + name); ++replica)
       check_close(trainer.gradient(name, replica), file.template get<float>("gradient." + name), "gradient." + name);
@@ -82,12 +87,8 @@ struct Sentences {
 };
 
 /// Output and loss before the first step, its gradients, then as many steps on the same batch as PyTorch made; parameters after 1 and `last`.
-template <class Plan, class File, class Target, class Input>
-void follow(const File& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target, Input>& batch, int last,
-            const std::function<void(Trainer<Plan, CpuThreads>&)>& prepare = {}) {
-  Trainer<Plan, CpuThreads> trainer{options, Seed{77}};  // another start: everything is overwritten
-  start<Plan>(trainer, file);
-  if (prepare) prepare(trainer);
+template <class Optimizer, class Target, class Input, class File>
+void follow_with(CallsOnThreads<Optimizer, Target, Input>& trainer, const File& file, const Examples<Target, Input>& batch, int last) {
   const Evaluation before = trainer.evaluate(batch);
   check_close(before.outputs, file.template get<float>("output"), "output");
   CHECK(std::abs(before.loss - static_cast<double>(file.template get<float>("loss")[0])) <= tolerance);
@@ -96,11 +97,44 @@ void follow(const File& file, const typename Plan::Request::Optimizer::Options& 
   for (int step = 1; step <= last; ++step) {
     trainer.step(batch);
     if (step > 1) continue;
-    check_gradients<Plan>(trainer, file);
-    check_parameters<Plan>(trainer, file, "after1");
+    check_gradients(trainer, file);
+    check_parameters(trainer, file, "after1");
   }
   check_close(losses, file.template get<float>("losses"), "losses");
-  check_parameters<Plan>(trainer, file, "after" + std::to_string(last));
+  check_parameters(trainer, file, "after" + std::to_string(last));
+}
+/// Another start than the file's: everything is overwritten.
+inline constexpr Seed other_start{77};
+
+/// The same of a plan that is a type.
+template <class Plan, class File, class Target, class Input>
+void follow_type(const File& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target, Input>& batch, int last,
+                 const std::function<void(Trainer<Plan, CpuThreads>&)>& prepare = {}) {
+  Trainer<Plan, CpuThreads> trainer{options, other_start};
+  start(trainer, file);
+  if (prepare) prepare(trainer);
+  follow_with(trainer, file, batch, last);
+}
+
+/// A plan of one device is a type here, and one that keeps bfloat16; the others are lowered while the test runs. mlp_test has types alone.
+template <class ThePlan>
+inline constexpr bool is_followed_as_type =
+    std::is_same_v<typename plan_room::RequestOf<ThePlan>::ThePolicy, Single> || plan_room::RequestOf<ThePlan>::values != ElementType::float32;
+
+template <class Optimizer, class Target, class Input> using Prepare = std::function<void(CallsOnThreads<Optimizer, Target, Input>&)>;
+template <class Plan, class File, class Target, class Input>
+void follow(const File& file, const typename plan_room::RequestOf<Plan>::Optimizer::Options& options, const Examples<Target, Input>& batch, int last,
+            const Prepare<typename plan_room::RequestOf<Plan>::Optimizer, std::type_identity_t<Target>, std::type_identity_t<Input>>& prepare = {}) {
+  if constexpr (is_followed_as_type<Plan>) {
+    follow_type<Plan>(file, options, batch, last, prepare);
+  } else {
+    const equivalence::PlanAsData plan = equivalence::as_data<Plan>();
+    CAPTURE(plan.training().mesh.ranks());
+    equivalence::DataTrainer<equivalence::TypesOf<Plan>> trainer{plan, options, other_start};
+    start(trainer, file);
+    if (prepare) prepare(trainer);
+    follow_with(trainer, file, batch, last);
+  }
 }
 
 /// 20 steps of SGD with a momentum of 0.9 on the sentences of a file, under five policies. `Of<Model, Policy>` is a plan with MomentumSGD.

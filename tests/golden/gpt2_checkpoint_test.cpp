@@ -38,9 +38,7 @@ TensorFile steps_of_checkpoint() {
 template <class ThePlan> void check_plan() {
   const TensorFile file = steps_of_checkpoint();
   const Sentences sentences{file};
-  const auto load = [](Trainer<ThePlan, CpuThreads>& trainer) {
-    trainer.load(read_gpt2(std::filesystem::path{HEDDLE_GOLDEN_DIR} / "gpt2_checkpoint.safetensors"));
-  };
+  const auto load = [](auto& trainer) { trainer.load(read_gpt2(std::filesystem::path{HEDDLE_GOLDEN_DIR} / "gpt2_checkpoint.safetensors")); };
   follow<ThePlan>(file, {.learning_rate = 0.01, .momentum = 0.9}, sentences.batch(), 20, load);
 }
 

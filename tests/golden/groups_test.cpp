@@ -28,7 +28,7 @@ template <class Optimizer> void check_plans(const std::string& name, const typen
 template <class Plan> double distance(const std::string& name, const typename Plan::Request::Optimizer::Options& options) {
   const TensorFile file = golden_file(name);
   Trainer<Plan, CpuThreads> trainer{options, Seed{1}};
-  start<Plan>(trainer, file);
+  start(trainer, file);
   for (int step = 0; step < 20; ++step) trainer.step(examples(file.get<float>("input"), file.get<float>("targets"), 20));
   double most = 0;
   for (const std::string& parameter : trainer.parameter_names())

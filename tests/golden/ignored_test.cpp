@@ -34,8 +34,8 @@ TEST_CASE("20 steps of classes that have weights are PyTorch's too") {
   std::vector<float> weights;
   for (int j = 0; j < 13; ++j) weights.push_back(static_cast<float>(j % 9) / 4);
   const auto check = [&]<class ThePlan>(const ThePlan*) {
-    follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, sentences.batch(), 20,
-                    [&](Trainer<ThePlan, CpuThreads>& trainer) { trainer.class_weights(weights); });
+    follow_type<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, sentences.batch(), 20,
+                         [&](Trainer<ThePlan, CpuThreads>& trainer) { trainer.class_weights(weights); });
   };
   check(static_cast<const Weighed<Single>*>(nullptr));
   check(static_cast<const Weighed<DataParallel<4>>*>(nullptr));
@@ -49,7 +49,7 @@ TEST_CASE("the comparison can fail: a mean over all positions is another loss") 
   const Sentences sentences{file};
   CHECK(std::count(sentences.next.begin(), sentences.next.end(), -100) == 27);
   Trainer<Of<Single>, CpuThreads> trainer{{}, Seed{1}};
-  start<Of<Single>>(trainer, file);
+  start(trainer, file);
   const double there = static_cast<double>(file.get<float>("loss")[0]);
   const double ours = trainer.evaluate(sentences.batch()).loss;
   CHECK(std::abs(ours - there) <= tolerance);

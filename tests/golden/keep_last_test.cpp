@@ -14,15 +14,15 @@ template <class Plan> void check_plan() {
   const std::vector<std::int32_t> labels = labels_of(file);
   const auto all = examples(file.get<float>("input", {87, 20}), std::span<const std::int32_t>{labels}, 20);
   Trainer<Plan, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{77}};
-  start<Plan>(trainer, file);
+  start(trainer, file);
   check_close(trainer.evaluate(all.slice(0, 64)).outputs, file.get<float>("output"), "output");
   std::vector<float> losses;
   trainer.on_step([&](const StepResult& result) { losses.push_back(result.loss.value()); });
   trainer.step(all.slice(0, 64));
-  check_gradients<Plan>(trainer, file);
-  check_parameters<Plan>(trainer, file, "after1");
+  check_gradients(trainer, file);
+  check_parameters(trainer, file, "after1");
   CHECK(trainer.step(all.slice(64, 23)).rows == 23);
-  check_parameters<Plan>(trainer, file, "after2");
+  check_parameters(trainer, file, "after2");
   check_close(losses, file.get<float>("losses"), "losses");
 }
 

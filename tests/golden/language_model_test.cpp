@@ -31,7 +31,7 @@ TEST_CASE("the comparison can fail: another id is another loss") {
   Sentences changed = given;
   changed.ids[17] = given.ids[17] == 0 ? 1 : 0;
   Trainer<Of<Single>, CpuThreads> trainer{{.learning_rate = 0.5}, Seed{1}};
-  start<Of<Single>>(trainer, file);
+  start(trainer, file);
   const double there = static_cast<double>(file.get<float>("loss")[0]);
   CHECK(std::abs(trainer.evaluate(given.batch()).loss - there) <= tolerance);
   CHECK(std::abs(trainer.evaluate(changed.batch()).loss - there) > 10 * tolerance);

@@ -41,8 +41,8 @@ TEST_CASE("20 steps of smoothed labels whose classes have weights, some ignored,
   std::vector<float> weights;
   for (int j = 0; j < 13; ++j) weights.push_back(static_cast<float>(j % 9) / 4);
   const auto check = [&]<class ThePlan>(const ThePlan*) {
-    follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, sentences.batch(), 20,
-                    [&](Trainer<ThePlan, CpuThreads>& trainer) { trainer.class_weights(weights); });
+    follow_type<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, sentences.batch(), 20,
+                         [&](Trainer<ThePlan, CpuThreads>& trainer) { trainer.class_weights(weights); });
   };
   check(static_cast<const Words<Single>*>(nullptr));
   check(static_cast<const Words<DataParallel<4>>*>(nullptr));
@@ -55,7 +55,7 @@ TEST_CASE("the comparison can fail: without smoothing, or with another distance,
   const TensorFile file = golden_file("huber_20_16_10");
   const auto loss = [&]<class ThePlan>(const ThePlan*) {
     Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.5}, Seed{1}};
-    start<ThePlan>(trainer, file);
+    start(trainer, file);
     return trainer.evaluate(batch_of(file)).loss - static_cast<double>(file.get<float>("loss")[0]);
   };
   CHECK(std::abs(loss(static_cast<const Of<Huber<1, 2>, Single>*>(nullptr))) <= tolerance);

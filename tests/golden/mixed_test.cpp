@@ -38,7 +38,7 @@ template <class ThePlan> void check(const std::string& name, double learning_rat
   const TensorFile file = golden_file(name);
   const auto batch = examples(file.get<float>("input"), file.get<float>("targets"), features);
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = learning_rate, .momentum = 0.9}, Seed{77}};
-  start<ThePlan>(trainer, file);
+  start(trainer, file);
   compare(file, trainer.evaluate(batch).outputs, "output");
   std::vector<float> losses;
   trainer.on_step([&](const StepResult& result) { losses.push_back(result.loss.value()); });
@@ -62,7 +62,7 @@ template <class Model> void check_model(const std::string& name, double learning
 
 template <class ThePlan> std::vector<float> outputs(const TensorFile& file) {
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.05, .momentum = 0.9}, Seed{77}};
-  start<ThePlan>(trainer, file);
+  start(trainer, file);
   return trainer.evaluate(examples(file.get<float>("input"), file.get<float>("targets"), 60)).outputs;
 }
 

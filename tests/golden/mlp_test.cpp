@@ -21,7 +21,7 @@ template <class Plan> void check_plan() {
   const std::vector<float> x = inputs();
   const std::vector<std::int32_t> labels = labels_of(file);
   for (int i = 0; i < 64; ++i) REQUIRE(labels[static_cast<std::size_t>(i)] == (7 * i + 3) % 10);
-  follow<Plan>(file, {.learning_rate = 1e-3}, examples(std::span<const float>{x}, std::span<const std::int32_t>{labels}, 784), 20);
+  follow_type<Plan>(file, {.learning_rate = 1e-3}, examples(std::span<const float>{x}, std::span<const std::int32_t>{labels}, 784), 20);
 }
 
 }  // namespace

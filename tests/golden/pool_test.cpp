@@ -45,7 +45,7 @@ TEST_CASE("the comparison can fail: the mean in the place of the largest is anot
   using Other = Plan<Pooled<AvgPool2d<KernelSize<3, 2>, Stride<2>, Padding<1>>, Averaged>, MeanSquaredError, AdamW, Batch<8>, Single>;
   const TensorFile file = golden_file("pool_20_10_adamw");
   Trainer<Other, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
-  start<Other>(trainer, file);
+  start(trainer, file);
   for (int step = 0; step < 20; ++step) trainer.step(batch_of(file));
   CHECK(largest_difference(trainer.parameter("linear1.weight"), file.get<float>("after20.linear1.weight")) > 10 * tolerance);
 }

@@ -74,7 +74,7 @@ template <class ThePlan> void check_gates(bool turned = false) {
   Apart apart{file, {{"block.gate_proj", "block.linear1", turned ? 24 : 0, 24, 16}, {"block.up_proj", "block.linear1", turned ? 0 : 24, 24, 16}}};
   if (!turned) return follow<ThePlan>(apart, {.learning_rate = 1e-2}, examples(file.get<float>("input"), file.get<float>("targets"), 20), 20);
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
-  start<ThePlan>(trainer, apart);
+  start(trainer, apart);
   for (int step = 0; step < 20; ++step) trainer.step(examples(file.get<float>("input"), file.get<float>("targets"), 20));
   CHECK(largest_difference(trainer.parameter("linear1.weight"), file.get<float>("after20.linear1.weight")) > 10 * tolerance);
 }

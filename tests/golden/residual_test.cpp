@@ -36,7 +36,7 @@ TEST_CASE("20 steps of AdamW are PyTorch's") { check_plans<AdamW>("residual_20_1
 TEST_CASE("the comparison can fail: Adam is not AdamW, and no weight decay is not some") {
   const TensorFile file = golden_file("residual_20_16_10_adamw");
   Trainer<Of<Adam, Single>, CpuThreads> trainer{{.learning_rate = 1e-2, .weight_decay = 1e-2}, Seed{1}};
-  start<Of<Adam, Single>>(trainer, file);
+  start(trainer, file);
   for (int step = 0; step < 20; ++step) trainer.step(examples(file.get<float>("input"), file.get<float>("targets"), 20));
   CHECK(largest_difference(trainer.parameter("linear1.weight"), file.get<float>("after20.linear1.weight")) > 10 * tolerance);
 }

@@ -40,8 +40,8 @@ TEST_CASE("20 steps of the next word and two numbers of each position are PyTorc
   for (int j = 0; j < 13; ++j) weights.push_back(static_cast<float>(j % 9) / 4);
   const auto check = [&]<class Policy>(std::type_identity<Policy>) {
     using ThePlan = Spells<Policy>;
-    follow<ThePlan>(file, {.learning_rate = 0.1, .momentum = 0.9}, batch, 20,
-                    [&](Trainer<ThePlan, CpuThreads>& trainer) { trainer.class_weights(weights); });
+    follow_type<ThePlan>(file, {.learning_rate = 0.1, .momentum = 0.9}, batch, 20,
+                         [&](Trainer<ThePlan, CpuThreads>& trainer) { trainer.class_weights(weights); });
   };
   check(std::type_identity<Single>{});
   check(std::type_identity<DataParallel<4>>{});

@@ -31,7 +31,7 @@ TEST_CASE("the comparison can fail: logarithms in the place of shares are anothe
   const TensorFile file = golden_file("softmax_20_16_10_adamw");
   using Other = Plan<Shared<LogSoftmax>, MeanSquaredError, AdamW, Batch<8>, Single>;
   Trainer<Other, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
-  start<Other>(trainer, file);
+  start(trainer, file);
   for (int step = 0; step < 20; ++step) trainer.step(examples(file.get<float>("input"), file.get<float>("targets"), 60));
   CHECK(largest_difference(trainer.parameter("linear1.weight"), file.get<float>("after20.linear1.weight")) > 10 * tolerance);
 }

@@ -30,7 +30,7 @@ TEST_CASE("20 steps of a model with SwiGLU are PyTorch's, on one device, replica
 TEST_CASE("the comparison can fail: a gate in the place of the value is another training") {
   const TensorFile file = golden_file("swiglu_20_16_10_adamw");
   Trainer<Of<Single>, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
-  start<Of<Single>>(trainer, file);
+  start(trainer, file);
   const auto initial = file.get<float>("initial.block.linear1.weight");
   std::vector<float> weight(initial.begin(), initial.end());
   std::rotate(weight.begin(), weight.begin() + std::ssize(weight) / 2, weight.end());  // the two halves change places

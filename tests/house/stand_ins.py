@@ -5,7 +5,7 @@ import re
 import house
 
 STAND_INS = [  # header and class of what stands in, and of what it stands in for
-    ("plan/backend_named.hpp", "Trainer", [("run/trainer.hpp", "Trainer")]),
+    ("plan/backend_named.hpp", "Trainer", [("run/trainer.hpp", "Trainer"), ("run/trainer_calls.hpp", "TrainerCalls")]),
     ("plan/backend_named.hpp", "Runner", [("run/runner.hpp", "Runner")]),
     ("core/unanswered.hpp", "Unanswered", [("run/results.hpp", "StepResult"), ("run/results.hpp", "Evaluation"), ("run/examples.hpp", "Examples"),
                                            ("run/examples.hpp", "Batches"), ("io/ordered_rows.hpp", "RowsInOrder"),
@@ -67,7 +67,7 @@ def names_of(text, name):
     for words in declarations(body):
         while "<" in words and words != (words := re.sub(r"<[^<>]*>", "", words)):
             pass
-        if re.search(r"\b(operator|friend|static_assert|typedef|catch)\b", words):
+        if re.search(r"\b(operator|friend|static_assert|typedef|catch)\b", words) or re.match(r"using\s+\w+::", words):  # a name of its base
             continue
         kind = re.match(r"(?:template\s*)?(?:using|class|struct|enum class|enum)\s+(\w+)", words)
         called = [word for word in CALLED.findall(words.split("=")[0]) if word not in NO_NAMES]
@@ -98,6 +98,7 @@ def check(root):
 REAL = """template <class Asked, class Backend> class Trainer<Asked, Backend> {
  public:
   using Options = int;  // comment { of ( signs
+  using Base::of_base, Base::another;
   explicit Trainer(const Options& options) try : state_(options) { go("}"); } catch (...) {}
   template <class... Given>
   requires(!is_batch<Given...>) int step(const Given&...) { return {}; }
@@ -110,7 +111,9 @@ REAL = """template <class Asked, class Backend> class Trainer<Asked, Backend> {
 """
 STUB = "template <class A, class B = void> class Trainer {\n public:\n  using Options = int;\n  int step() { return 0; }\n  int failures() const;\n  int size, other, pointed;\n};\n"
 ACCEPTED = {"include/heddle/run/trainer.hpp": REAL, "include/heddle/plan/backend_named.hpp": STUB + "class Runner { public: int a; };\n",
+            "include/heddle/run/trainer_calls.hpp": "class TrainerCalls { public: int step(); protected: int state; };\n",
             "include/heddle/run/runner.hpp": "struct Runner { int a; };\n"}
 REFUSED = {f"Trainer has no '{name}'": ACCEPTED | {"include/heddle/plan/backend_named.hpp": ACCEPTED["include/heddle/plan/backend_named.hpp"].replace(name, "renamed")}
            for name in ("Options", "step", "failures", "size", "other", "pointed")}
+REFUSED["Trainer has no 'steps', which TrainerCalls"] = ACCEPTED | {"include/heddle/run/trainer_calls.hpp": "class TrainerCalls { public: int steps(); };\n"}
 REFUSED["there is no class Runner"] = ACCEPTED | {"include/heddle/run/runner.hpp": ""}
