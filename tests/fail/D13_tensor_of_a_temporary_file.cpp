@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// slow: clang++
 // expect: \[heddle\.D13\] a view is asked of a temporary and would outlive it\. Fix: give the data set, its order or the file a name first\.
 #include "heddle/io/safetensors.hpp"
 

@@ -2,7 +2,7 @@
 // Types alone need no exceptions; what runs them does, and says so once.
 // flags: -fno-exceptions
 // compilers: g++ clang++ clang++-14
-// slow: clang++-14
+// slow: clang++ clang++-14
 // expect: fatal error: '?\[heddle\.L08\] What runs a plan throws, but exceptions are switched off\. Fix: compile without -fno-exceptions
 #ifdef HEDDLE_REPAIRED
 #include "heddle/heddle.hpp"

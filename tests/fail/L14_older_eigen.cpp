@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// slow: clang++
 // expect: \[heddle\.L14\] this Eigen is older than 3\.4\. Fix: apt install libeigen3-dev, or name the folder of a newer Eigen with -I\.
 #include "heddle/compute/eigen/eigen_core.hpp"
 

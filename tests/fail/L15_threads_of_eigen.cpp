@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // With OpenMP the public product of Eigen would start threads inside each device.
+// slow: clang++
 // expect: \[heddle\.L15\] with -fopenmp the products of this version of Eigen start threads of their own, but each device
 #include "heddle/compute/eigen/eigen_core.hpp"
 

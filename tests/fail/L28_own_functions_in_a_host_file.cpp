@@ -2,6 +2,7 @@
 // A file that g++ or clang compiles for cards has the kernels of heddle::cuda_kernels, which knows no layer of the user.
 // flags: -DHEDDLE_CUDA_KERNELS
 // needs: cuda_runtime_api.h
+// slow: clang++
 // expect: \[heddle\.L28\] A file of the host's compiler needs a kernel that only nvcc can make
 // expect-g++: Squared is no layer, loss, optimizer or kernel of Heddle, so heddle::cuda_kernels does not have it
 // expect: Fix: put the plan into a \.cu file

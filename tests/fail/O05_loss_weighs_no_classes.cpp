@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.O05\] the loss of the plan weighs no classes\. Fix: name CrossEntropyWith<ClassWeights>\.
-#include <heddle/backend/cpu_threads.hpp>
-#include <heddle/heddle.hpp>
+#include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;
 
