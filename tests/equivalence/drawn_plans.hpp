@@ -19,31 +19,32 @@ namespace drawn_plans {
 using namespace heddle;
 
 // ---- models
+// Twelve classes or ids where labels or ids are drawn: of four, a bound of 2^-40 takes 21 draws of a plan, of twelve 12.
 
 struct Block : Residual<Linear<6, 12>, GELU, Linear<12, 6>> {};
 struct Early : Residual<Tanh, Linear<6, 6, NoBias>> {};
-struct Deep : Sequential<Linear<5, 6>, Repeat<3, Block>, Linear<6, 4>> {};
+struct Deep : Sequential<Linear<5, 6>, Repeat<3, Block>, Linear<6, 12>> {};
 struct Blended : Sequential<Linear<5, 6>, ReLU, Repeat<2, Early>, Residual<Block, Sigmoid>, Linear<6, 6>> {};
-struct Plain : Sequential<Named<"a", Linear<7, 12>>, ReLU, Named<"b", Linear<12, 12, NoBias>>, Tanh, Named<"c", Linear<12, 6>>> {};
+struct Plain : Sequential<Named<"a", Linear<7, 12>>, ReLU, Named<"b", Linear<12, 12, NoBias>>, Tanh, Named<"c", Linear<12, 12>>> {};
 struct Shaped : Sequential<Input<4, 6>, Repeat<2, Block>, Flatten, Linear<24, 12>, GELU, Unflatten<2, 6>, Linear<6, 4>> {};
 struct Gate : Residual<Linear<6, 16>, SwiGLU, Linear<8, 6>> {};
 struct Words : Sequential<Input<4>, Embedding<12, 6>, Repeat<2, Gate>, Linear<6, 12>> {};
 struct TiedWords : Sequential<Input<6>, Named<"in", Embedding<12, 6>>, Repeat<2, Block>, Tied<"out", Linear<6, 12, NoBias>, To<"in">>> {};
 struct TiedTwice : Sequential<Named<"a", Linear<6, 6>>, GELU, Tied<"b", Linear<6, 6>, To<"a">>, Block, Tied<"c", Linear<6, 6>, To<"a">>> {};
 struct ByHand : Sequential<Column<Linear<5, 12>>, ReLU, Row<Linear<12, 6>>, Tanh, Linear<6, 6>> {};
-struct Skips : Sequential<Linear<5, 6>, Residual<Residual<Linear<6, 6>, Tanh>, GELU, Block>, Linear<6, 4>> {};
+struct Skips : Sequential<Linear<5, 6>, Residual<Residual<Linear<6, 6>, Tanh>, GELU, Block>, Linear<6, 12>> {};
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>, Sigmoid> {};  // its first layers run no backward
 /// Norms leave statistics for their backward, a frozen one for the gradient of its input alone.
 struct NormedBlock : Residual<LayerNorm<6>, Linear<6, 12>, GELU, RMSNorm<12, Epsilon<6>>, Dropout<1, 3>, Linear<12, 6>, Dropout<1, 4>> {};
-struct Normed : Sequential<Input<4, 6>, RMSNorm<6>, Linear<6, 6>, Repeat<2, NormedBlock>, Frozen<LayerNorm<6>>, Linear<6, 4>> {};
+struct Normed : Sequential<Input<4, 6>, RMSNorm<6>, Linear<6, 6>, Repeat<2, NormedBlock>, Frozen<LayerNorm<6>>, Linear<6, 12>> {};
 /// Images whose channels are normalised over grains, and by what was tracked where that is frozen.
 struct ImagedBlock : Residual<BatchNorm2d<6, Momentum<1, 3>>, Tanh> {};
 struct Imaged : Sequential<Input<3>, Linear<3, 12>, Unflatten<6, 2, 1>, BatchNorm2d<6>, Repeat<2, ImagedBlock>, Frozen<BatchNorm2d<6>>, GELU, Flatten,
-                           Linear<12, 6>, Unflatten<6, 1, 1>, BatchNorm2d<6>, Flatten> {};
+                           Linear<12, 12>, Unflatten<12, 1, 1>, BatchNorm2d<12>, Flatten> {};
 /// Branches that are added or joined, of the input, in blocks and of a value with itself.
 struct ForkedBlock : Branches<Add, Sequential<Branches<Concat, Linear<6, 4>, Tanh>, Linear<10, 6>>, Sequential<>, Frozen<Linear<6, 6>>> {};
 struct Forked : Sequential<Input<4, 6>, Branches<ConcatAlong<0>, Linear<6, 6>, Sequential<>>, Repeat<2, ForkedBlock>,
-                           Branches<Concat, ReLU, Sequential<>>, Linear<12, 4>> {};
+                           Branches<Concat, ReLU, Sequential<>>, Linear<12, 12>> {};
 /// Attention, whose backward reads its output and what it has left.
 struct Attending
     : Sequential<Input<3, 6>, Linear<6, 6>, Repeat<2, Residual<LayerNorm<6>, Linear<6, 18>, SelfAttention<Heads<2>, Causal>, Linear<6, 6>>>,
@@ -56,17 +57,17 @@ struct Apart : Sequential<Input<3, 6>, Linear<6, 6>, ApartBlock, Branches<Concat
 struct ConvolvedBlock : Residual<Conv2d<6, 6, KernelSize<3>, Padding<1>, NoBias>, Tanh> {};
 struct Convolved
     : Sequential<Input<3>, Linear<3, 24>, Unflatten<2, 3, 4>, Conv2d<2, 6, KernelSize<3>, Padding<1>>, ReLU, Repeat<2, ConvolvedBlock>,
-                 MaxPool2d<KernelSize<2>, Stride<1>>, Conv2d<6, 12, KernelSize<2>, Groups<6>>, AvgPool2d<KernelSize<1, 2>>, Flatten, Linear<12, 6>> {
+                 MaxPool2d<KernelSize<2>, Stride<1>>, Conv2d<6, 12, KernelSize<2>, Groups<6>>, AvgPool2d<KernelSize<1, 2>>, Flatten, Linear<12, 12>> {
 };
 /// Positions that are learned and turned, a row of padding, and weights of attention that are dropped.
 struct ToldBlock : Residual<LayerNorm<6>, Linear<6, 18>, Rotary<2, Heads<3>>, SelfAttention<Heads<3>, Causal, Dropout<1, 3>>, Linear<6, 6>> {};
 struct Told : Sequential<Input<4>, Embedding<12, 6, PaddingIndex<2>>, LearnedPositions<4, 6>, Repeat<2, ToldBlock>, GELUTanh, Linear<6, 12>> {};
 /// Two losses that read parts of what it gives, one of them behind fewer layers.
-struct Divided : Sequential<Linear<5, 6>, Tanh, Branches<Concat, Sequential<Linear<6, 6>, GELU, Linear<6, 4>>, Linear<6, 3>>> {};
-using DividedLosses = Losses<LossOf<"label", Outputs<4>, CrossEntropyWith<Ignored<-100>>>, LossOf<"values", Outputs<3>, Huber<>, LossWeight<1, 2>>>;
+struct Divided : Sequential<Linear<5, 6>, Tanh, Branches<Concat, Sequential<Linear<6, 6>, GELU, Linear<6, 12>>, Linear<6, 3>>> {};
+using DividedLosses = Losses<LossOf<"label", Outputs<12>, CrossEntropyWith<Ignored<-100>>>, LossOf<"values", Outputs<3>, Huber<>, LossWeight<1, 2>>>;
 /// Frozen layers in front, in blocks and behind, where they pass gradients on to what is trained.
 struct Tuned : Sequential<Frozen<Sequential<Linear<5, 6>, Tanh>>, Linear<6, 6>, Repeat<2, Residual<Frozen<Linear<6, 12>>, GELU, Linear<12, 6>>>,
-                          Frozen<Linear<6, 4>>> {};
+                          Frozen<Linear<6, 12>>> {};
 
 /// Three groups that take turns among the parameters of a model; uses of tied parameters are of their owner's.
 struct DrawnGroups {
