@@ -20,6 +20,7 @@
 #include "heddle/run/examples.hpp"
 #include "heddle/run/input_elements.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/movable.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/trainer_arguments.hpp"
 #include "heddle/run/trainer_calls.hpp"
