@@ -188,11 +188,11 @@ TEST_CASE("a split vocabulary, tied weights, split sequences and clipping do") {
 
 TEST_CASE("norms and dropout do, with vectors whole or in parts on ranks that split layers and sequences, and where they run again") {
   OneHash{}
-      .plan<OfNormed<Single>>()
+      .data<OfNormed<Single>>()
       .data<OfNormed<DataParallel<2>, Accumulate<2>>>()
       .data<OfNormed<WeightedDataParallel<3, 1>>>()
       .data<OfNormed<Sharded<4>>>()
-      .plan<OfNormed<TensorParallel<2, SequenceParallel>>>()
+      .data<OfNormed<TensorParallel<2, SequenceParallel>>>()
       .data<OfNormed<TensorParallel<2>>>()
       .data<OfNormed<Hybrid<TensorParallel<2, SequenceParallel>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
       .data<OfNormed<TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>>()
@@ -201,19 +201,19 @@ TEST_CASE("norms and dropout do, with vectors whole or in parts on ranks that sp
 
 TEST_CASE("norms over grains do, where these have the same rows, and what they track does") {
   OneHash{}
-      .plan<OfImaged<Single>>()
+      .data<OfImaged<Single>>()
       .plan<OfImaged<DataParallel<2>>>()
       .data<OfImaged<DataParallel<2>, Accumulate<2>>>()
       .data<OfImaged<Sharded<4>>>()
       .data<OfImaged<TensorParallel<2>>>()
-      .plan<OfImaged<TensorParallel<3>, Recompute<EveryBlock>, LossScaling>>()
+      .data<OfImaged<TensorParallel<3>, Recompute<EveryBlock>, LossScaling>>()
       .data<OfImaged<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>, Sharded<2>>>>()
       .data<OfImaged<Staged<OneFOneB, Microbatches<4>>>>();
   using Split = OfMaps<TensorParallel<2>>;
   static_assert(Split::training.parameters[2].split == laid::shard(0));
   OneHash{}
       .plan<Split>()
-      .plan<OfMaps<TensorParallel<3, SequenceParallel>>>()
+      .data<OfMaps<TensorParallel<3, SequenceParallel>>>()
       .data<OfMaps<Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2>>, Recompute<BatchNorm2d<6>>>>();
   CHECK(prove<OfImaged<Hybrid<TensorParallel<2>, DataParallel<2>>, Clip<GlobalNorm>>>().ok());
   CHECK(prove<Plan<Imaged, CrossEntropy, SGD, Batch<11, PadLast>, DataParallel<3>>>().ok());  // grains of 4 rows, the last of 3
@@ -222,20 +222,20 @@ TEST_CASE("norms over grains do, where these have the same rows, and what they t
 
 TEST_CASE("norms over all ranks do, whatever the grains and shares, where micro-batches have the same rows") {
   OneHash{}
-      .plan<OfTogether<Single>>()
+      .data<OfTogether<Single>>()
       .data<OfTogether<Single, Grain<2>>>()
       .plan<OfTogether<DataParallel<4>>>()
       .data<OfTogether<WeightedDataParallel<3, 1>>>()
       .data<OfTogether<Sharded<4>>>()
       .data<OfTogether<Hybrid<Sharded<2>, DataParallel<2>>, Grain<1>>>()
-      .plan<OfTogether<TensorParallel<3>, Recompute<EveryBlock>, LossScaling>>()
+      .data<OfTogether<TensorParallel<3>, Recompute<EveryBlock>, LossScaling>>()
       .data<OfTogether<Hybrid<TensorParallel<2>, DataParallel<2>>, Recompute<EveryBlock>>>();
   OneHash{}
-      .plan<OfTogether<Single, Accumulate<2>>>()
+      .data<OfTogether<Single, Accumulate<2>>>()
       .data<OfTogether<Staged<OneFOneB, Microbatches<2>>>>()
       .data<OfTogether<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>, Recompute<EveryBlock>>>();
   OneHash{}
-      .plan<OfJointMaps<TensorParallel<2>>>()
+      .data<OfJointMaps<TensorParallel<2>>>()
       .data<OfJointMaps<Hybrid<TensorParallel<3>, Sharded<2>>, Recompute<BatchNorm2d<6, Synchronised>>>>();
   CHECK(prove<OfTogether<DataParallel<2>, Clip<GlobalNorm>>>().ok());
   CHECK(prove<Plan<Together, CrossEntropy, SGD, Batch<11, PadLast>, DataParallel<3>>>().ok());
@@ -245,46 +245,46 @@ TEST_CASE("norms over all ranks do, whatever the grains and shares, where micro-
 
 TEST_CASE("shares of vectors, whole and of split sequences, do") {
   OneHash{}
-      .plan<OfShared<Single>>()
+      .data<OfShared<Single>>()
       .data<OfShared<DataParallel<4>>>()
       .data<OfShared<Sharded<2>, Recompute<Softmax>>>()
-      .plan<OfShared<TensorParallel<2, SequenceParallel>>>()
+      .data<OfShared<TensorParallel<2, SequenceParallel>>>()
       .data<OfShared<Staged<ZeroBubbleH1, Microbatches<2>>>>();
 }
 
 TEST_CASE("windows of images, of whole and of split channels, do") {
   OneHash{}
-      .plan<OfPooled<Single>>()
+      .data<OfPooled<Single>>()
       .data<OfPooled<Sharded<4>>>()
-      .plan<OfPooled<TensorParallel<2>>>()
+      .data<OfPooled<TensorParallel<2>>>()
       .data<OfPooled<Hybrid<TensorParallel<2>, DataParallel<2>>, Recompute<AvgPool2d<KernelSize<2>>>>>()
       .data<OfPooled<Staged<ZeroBubbleH1, Microbatches<2>>>>();
 }
 
 TEST_CASE("convolutions, whole, split by channels and by groups, and with the two parts of their backward, do") {
   OneHash{}
-      .plan<OfConvolved<Single>>()
+      .data<OfConvolved<Single>>()
       .data<OfConvolved<Sharded<4>>>()
-      .plan<OfConvolved<TensorParallel<2>>>()
+      .data<OfConvolved<TensorParallel<2>>>()
       .data<OfConvolved<Hybrid<TensorParallel<2>, DataParallel<2>>, Recompute<ReLU>>>()
       .data<OfConvolved<Staged<ZeroBubbleH1, Microbatches<2>>>>();
 }
 
 TEST_CASE("gates and their values, whole and in sections, do") {
   OneHash{}
-      .plan<OfSwish<Single>>()
+      .data<OfSwish<Single>>()
       .data<OfSwish<Sharded<4>>>()
-      .plan<OfSwish<TensorParallel<2>>>()
+      .data<OfSwish<TensorParallel<2>>>()
       .data<OfSwish<TensorParallel<3>, Recompute<SwiGLU>>>()
       .data<OfSwish<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>>>();
 }
 
 TEST_CASE("attention, of replicas, slices, stages and split layers, does") {
   OneHash{}
-      .plan<OfAttending<Single>>()
+      .data<OfAttending<Single>>()
       .data<OfAttending<WeightedDataParallel<3, 1>>>()
       .data<OfAttending<Sharded<4>>>()
-      .plan<OfAttending<TensorParallel<2>>>()
+      .data<OfAttending<TensorParallel<2>>>()
       .data<OfAttending<TensorParallel<2, SequenceParallel>>>()
       .data<OfAttending<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
       .data<OfAttending<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>,
@@ -293,11 +293,11 @@ TEST_CASE("attention, of replicas, slices, stages and split layers, does") {
 
 TEST_CASE("projections apart, of replicas, slices, stages and split layers, do") {
   OneHash{}
-      .plan<OfApart<Single>>()
+      .data<OfApart<Single>>()
       .data<OfApart<WeightedDataParallel<3, 1>>>()
       .data<OfApart<Sharded<4>>>()
       .plan<OfApart<TensorParallel<2>>>()
-      .plan<OfApart<TensorParallel<2, SequenceParallel>>>()
+      .data<OfApart<TensorParallel<2, SequenceParallel>>>()
       .data<OfApart<TensorParallel<2>, Accumulate<2>>>()
       .data<OfApart<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
       .data<OfApart<Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2>>, LossScaling>>()
@@ -333,22 +333,22 @@ TEST_CASE("models with frozen layers end with one hash, whatever slices, splits,
   OneHash{}
       .plan<OfAdapted<Single>>()
       .data<OfAdapted<Single, Accumulate<3>>>()
-      .plan<OfAdapted<DataParallel<3>>>()
+      .data<OfAdapted<DataParallel<3>>>()
       .data<OfAdapted<WeightedDataParallel<2, 1>>>()
-      .plan<OfAdapted<Sharded<4>>>()
+      .data<OfAdapted<Sharded<4>>>()
       .data<OfAdapted<Sharded<2, Keep::Step>, Accumulate<2>>>()
       .data<OfAdapted<Sharded<4, Gradients>>>()
       .data<OfAdapted<Sharded<2, OptimizerState>>>()
-      .plan<OfAdapted<TensorParallel<2>>>()
+      .data<OfAdapted<TensorParallel<2>>>()
       .data<OfAdapted<TensorParallel<2>, LossScaling>>()
       .data<OfAdapted<Pipeline<Balanced<2>, GPipe, Microbatches<2>>>>()
       .data<OfAdapted<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>()
-      .plan<OfAdapted<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<3>>>>()
+      .data<OfAdapted<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<3>>>>()
       .data<OfAdapted<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<2>>>>()
       .data<OfAdapted<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>()
       .data<OfAdapted<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>>();
   OneHash{}
-      .plan<OfTokens<Single>>()
+      .data<OfTokens<Single>>()
       .data<OfTokens<DataParallel<2>>>()
       .data<OfTokens<Sharded<2>>>()
       .data<OfTokens<TensorParallel<2, SequenceParallel>>>()
@@ -359,13 +359,13 @@ TEST_CASE("models with frozen layers end with one hash, whatever slices, splits,
 
 TEST_CASE("branches side by side do, whatever slices, splits, stages, orders and rounds") {
   OneHash{}
-      .plan<OfForked<Single>>()
+      .data<OfForked<Single>>()
       .data<OfForked<DataParallel<2>, Accumulate<2>>>()
       .data<OfForked<WeightedDataParallel<3, 1>>>()
       .data<OfForked<Sharded<4>>>()
       .data<OfForked<Sharded<2, Gradients>, Accumulate<2>>>()
       .data<OfForked<TensorParallel<2>>>()
-      .plan<OfForked<TensorParallel<2, SequenceParallel>>>()
+      .data<OfForked<TensorParallel<2, SequenceParallel>>>()
       .data<OfForked<TensorParallel<4, SequenceParallel>>>()
       .data<OfForked<Staged<GPipe, Microbatches<2>>>>()
       .data<OfForked<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>()
@@ -377,13 +377,13 @@ TEST_CASE("branches side by side do, whatever slices, splits, stages, orders and
 
 TEST_CASE("branches that are joined one behind the other do, whatever slices, splits, stages, orders and rounds") {
   OneHash{}
-      .plan<OfChained<Single>>()
+      .data<OfChained<Single>>()
       .data<OfChained<DataParallel<2>, Accumulate<2>>>()
       .data<OfChained<WeightedDataParallel<3, 1>>>()
       .data<OfChained<Sharded<4>>>()
       .data<OfChained<Sharded<2, Gradients>, Accumulate<2>>>()
       .data<OfChained<TensorParallel<2>>>()
-      .plan<OfChained<TensorParallel<2, SequenceParallel>>>()
+      .data<OfChained<TensorParallel<2, SequenceParallel>>>()
       .data<OfChained<TensorParallel<4, SequenceParallel>>>()
       .data<OfChained<Staged<GPipe, Microbatches<2>>>>()
       .data<OfChained<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>()
@@ -395,7 +395,7 @@ TEST_CASE("branches that are joined one behind the other do, whatever slices, sp
 
 TEST_CASE("a join of a user does") {
   OneHash{}
-      .plan<OfGated<Single>>()
+      .data<OfGated<Single>>()
       .data<OfGated<DataParallel<2>, Accumulate<2>>>()
       .data<OfGated<Sharded<4>>>()
       .data<OfGated<Staged<ZeroBubbleH1, Microbatches<2>>>>()

@@ -20,6 +20,7 @@
 #include "heddle/run/examples.hpp"
 #include "heddle/run/input_elements.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/movable.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/trainer_arguments.hpp"
 #include "heddle/run/trainer_calls.hpp"
@@ -54,12 +55,9 @@ template <class Asked> using TrainedOrNone = std::conditional_t<TrainerVerdict<A
 /// Another check of a plan that is trained; of a refused plan, or of none, nothing more is asked.
 template <class Asked, class Check> using OfTrained = std::conditional_t<TrainerVerdict<Asked>::found.ok(), Check, Verdict<NoPlan>>;
 
-/// What a Trainer of the plan inherits; the rule is asked first, so that the error of a refused plan leads from the Trainer straight to it.
-template <class Asked, class Backend> struct CallsOf {
-  static_assert(sizeof(fired<TrainerVerdict<Asked>>) > 0);
-  using Request = typename TrainedOrNone<Asked>::Request;
-  using type = TrainerCalls<typename Request::Optimizer, typename Backend::Session, typename Request::Loss::Target, InputOf<Request>>;
-};
+/// What a Trainer of the plan inherits.
+template <class Backend, class Request>
+using CallsOf = TrainerCalls<typename Request::Optimizer, typename Backend::Session, typename Request::Loss::Target, InputOf<Request>>;
 
 /// Trains one plan on one backend. Where the ranks are processes, each process makes the same trainer and the same calls in the same order, and
 /// gets the same results; every process gives the whole batch, of which its rank takes its rows.
@@ -69,8 +67,9 @@ template <class Asked, class Backend> struct CallsOf {
 ///         R15 threads; D33 at build, inputs of another type than the model takes; R27 a moved trainer; R33 a file of another kind; D07, D08 rows
 /// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference, fail/D18_step_of_two_arrays, fail/D18_predict_of_a_batch,
 ///         fail/D18_accuracy_of_a_data_set
-template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> : public CallsOf<Asked, Backend>::type {
-  using Calls = typename CallsOf<Asked, Backend>::type;
+template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> : public CallsOf<Backend, typename TrainedOrNone<Asked>::Request> {
+  static_assert(sizeof(fired<TrainerVerdict<Asked>>) > 0);
+  using Calls = CallsOf<Backend, typename TrainedOrNone<Asked>::Request>;
   using ThePlan = TrainedOrNone<Asked>;
   using Input = InputOf<typename ThePlan::Request>;
   using Rows = typename Calls::Rows;
