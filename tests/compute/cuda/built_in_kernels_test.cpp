@@ -43,15 +43,16 @@ const HostKernel* of_unit(int number, std::uint64_t hash) {
 
 }  // namespace
 
-static_assert(number_of_kernel<Taken<UpdateElements<SGD>>>() == 0);
+static_assert(number_of_kernel<BuiltIn<UpdateElements<SGD>>>() == 0);
 static_assert(Own::name[0] == 'O' && !Own::cooperative);
 static_assert(number_of_kernel<KernelOf<Own, std::int64_t, float*>>() == -1);
 static_assert(number_of_kernel<KernelOf<FinishLoss, int, double, double*, float*>>() == -1);  // an argument of another type is another kernel
-static_assert(std::is_same_v<Taken<FinishLoss>, KernelOf<FinishLoss, std::int64_t, double, double*, float*>>);
+static_assert(std::is_same_v<BuiltIn<FinishLoss>, KernelOf<FinishLoss, std::int64_t, double, double*, float*>>);
 static_assert(RefusedHere<FinishLoss>::found.ok() && RefusedHere<Own>::found.code == Code{'L', 28});
-static_assert(hash_of_kernels(KernelList<Taken<FinishLoss>, Taken<AddShares>>{}) !=
-              hash_of_kernels(KernelList<Taken<AddShares>, Taken<FinishLoss>>{}));
-static_assert(hash_of_kernels(KernelList<Taken<FinishLoss>>{}) != hash_of_kernels(KernelList<KernelOf<FinishLoss, int, double, double*, float*>>{}));
+static_assert(hash_of_kernels(KernelList<BuiltIn<FinishLoss>, BuiltIn<AddShares>>{}) !=
+              hash_of_kernels(KernelList<BuiltIn<AddShares>, BuiltIn<FinishLoss>>{}));
+static_assert(hash_of_kernels(KernelList<BuiltIn<FinishLoss>>{}) !=
+              hash_of_kernels(KernelList<KernelOf<FinishLoss, int, double, double*, float*>>{}));
 
 TEST_CASE("every kernel is listed once, and the unit has it under its number") {
   const std::vector<Listed> all = listed_of(BuiltInKernels{});
@@ -84,5 +85,5 @@ TEST_CASE("a launch takes its kernel from the unit, with const arguments or with
   const auto from = card.up(8, 3.0F), to = card.up(8, -1.0F);
   launch<AddArrays<float>>(card.stream(), extents_of(8, 4), std::int64_t{8}, static_cast<const float*>(from.get()), from.get(), to.get());
   CHECK(card.down(to, 8) == std::vector<float>(8, 6.0F));
-  CHECK(InTheUnit<Taken<AddArrays<float>>>::entry() == of_unit(number_of_kernel<Taken<AddArrays<float>>>(), hash_of_built_in_kernels()));
+  CHECK(InTheUnit<BuiltIn<AddArrays<float>>>::entry() == of_unit(number_of_kernel<BuiltIn<AddArrays<float>>>(), hash_of_built_in_kernels()));
 }

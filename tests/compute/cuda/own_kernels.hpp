@@ -13,7 +13,7 @@ requires(number_of_kernel<KernelOf<K, A...>>() < 0) struct InTheUnit<KernelOf<K,
   static const void* entry() { return entry_of<K, A...>(); }
 };
 template <class K>
-requires(number_of_kernel<Taken<K>>() < 0) struct RefusedHere<K> {
+requires(number_of_kernel<BuiltIn<K>>() < 0) struct RefusedHere<K> {
   static constexpr Diagnosis found{};
 };
 

@@ -68,35 +68,36 @@ template <class... Lists> using Joined = typename JoinKernels<Lists...>::type;
 template <class K, class Call> struct Launches;
 template <class K, class... A> struct Launches<K, void (K::*)(AnyBlock&, A...) const> { using type = KernelOf<K, typename AsLaunched<A>::type...>; };
 /// A kernel with the arguments that its call operator takes; `T` are what that is a template of, behind the block.
-template <class K, class... T> using Taken = typename Launches<K, decltype(&K::template operator()<AnyBlock, T...>)>::type;
+template <class K, class... T> using BuiltIn = typename Launches<K, decltype(&K::template operator()<AnyBlock, T...>)>::type;
 
 // ---- by what they are templates of
-template <class Value, class... F> using OfFunctions = KernelList<Taken<MapElements<F, Value>>..., Taken<PullBackElements<F, Value>>...>;
-template <class Value, class... F> using OfLosses = KernelList<Taken<ElementwiseLossElements<F, Value>>...>;
+template <class Value, class... F> using OfFunctions = KernelList<BuiltIn<MapElements<F, Value>>..., BuiltIn<PullBackElements<F, Value>>...>;
+template <class Value, class... F> using OfLosses = KernelList<BuiltIn<ElementwiseLossElements<F, Value>>...>;
 template <class Rule, class Value, class... Way>
-using OfTargets = KernelList<Taken<CrossEntropyPositions<Rule, Value, BlockOfPacks>>, Taken<CrossEntropyPositions<Rule, Value, Way>>...,
-                             Taken<CrossEntropyTerms<Rule, Value, Way>>..., Taken<CrossEntropyOfTerms<Rule, Value, Way>>...>;
+using OfTargets = KernelList<BuiltIn<CrossEntropyPositions<Rule, Value, BlockOfPacks>>, BuiltIn<CrossEntropyPositions<Rule, Value, Way>>...,
+                             BuiltIn<CrossEntropyTerms<Rule, Value, Way>>..., BuiltIn<CrossEntropyOfTerms<Rule, Value, Way>>...>;
 template <class Value, bool Logarithm, class... Way>
-using OfSoftmax = KernelList<Taken<SoftmaxForward<Value, Logarithm, Way>>..., Taken<SoftmaxBackward<Value, Logarithm, Way>>...>;
+using OfSoftmax = KernelList<BuiltIn<SoftmaxForward<Value, Logarithm, Way>>..., BuiltIn<SoftmaxBackward<Value, Logarithm, Way>>...>;
 template <class Value, bool Centred, class... Way>
-using OfNorm = KernelList<Taken<NormForward<Value, Centred, Way>>..., Taken<NormBackward<Value, Centred, Way>>...>;
+using OfNorm = KernelList<BuiltIn<NormForward<Value, Centred, Way>>..., BuiltIn<NormBackward<Value, Centred, Way>>...>;
 /// Of runs of `each` elements, which are 1 or whole packs.
 template <class Value, int... each>
-using OfRuns = KernelList<Taken<JoinRuns<Value, each>>..., Taken<CutRuns<Value, each>>..., Taken<LookUpRows<Value, each>>...,
-                          Taken<AddPositions<Value, each>>..., Taken<OpenGates<Value, each>>..., Taken<PullBackGates<Value, each>>...>;
+using OfRuns = KernelList<BuiltIn<JoinRuns<Value, each>>..., BuiltIn<CutRuns<Value, each>>..., BuiltIn<LookUpRows<Value, each>>...,
+                          BuiltIn<AddPositions<Value, each>>..., BuiltIn<OpenGates<Value, each>>..., BuiltIn<PullBackGates<Value, each>>...>;
 /// Of 1 or 4 columns at once, whatever the values are.
 template <class Value, int... each>
 using OfColumns =
-    KernelList<Taken<TurnPairs<Value, each>>..., Taken<SumPositions<each>, Value>..., Taken<SumTokens<each>, Value>...,
-               Taken<SumColumns<PlainTerms, each>, Value*>..., Taken<SumColumns<NormTerms<true, true>, each>, Value*, Value*, float*>...,
-               Taken<SumColumns<NormTerms<true, false>, each>, Value*, Value*, float*>...,
-               Taken<SumColumns<NormTerms<false, false>, each>, Value*, Value*, float*>...>;
+    KernelList<BuiltIn<TurnPairs<Value, each>>..., BuiltIn<SumPositions<each>, Value>..., BuiltIn<SumTokens<each>, Value>...,
+               BuiltIn<SumColumns<PlainTerms, each>, Value*>..., BuiltIn<SumColumns<NormTerms<true, true>, each>, Value*, Value*, float*>...,
+               BuiltIn<SumColumns<NormTerms<true, false>, each>, Value*, Value*, float*>...,
+               BuiltIn<SumColumns<NormTerms<false, false>, each>, Value*, Value*, float*>...>;
 template <class Value, class Line>
-using OfWindows = KernelList<Taken<MeanOfWindows<Line>, Value>, Taken<MeanOfLargeWindows<Line>, Value>, Taken<MeanOfWindowsBack<Line>, Value>>;
+using OfWindows = KernelList<BuiltIn<MeanOfWindows<Line>, Value>, BuiltIn<MeanOfLargeWindows<Line>, Value>, BuiltIn<MeanOfWindowsBack<Line>, Value>>;
 template <class Value, bool Drops, int... Chunks>
-using OfAttention = KernelList<Taken<AttentionForward<Value, Chunks, Drops>>..., Taken<AttentionQueryGradients<Value, Chunks, Drops>>...,
-                               Taken<AttentionKeyGradients<Value, Chunks, Drops>>..., Taken<AttentionForwardOnTensorCores<Value, Drops>>,
-                               Taken<AttentionQueryGradientsOnTensorCores<Value, Drops>>, Taken<AttentionKeyGradientsOnTensorCores<Value, Drops>>>;
+using OfAttention =
+    KernelList<BuiltIn<AttentionForward<Value, Chunks, Drops>>..., BuiltIn<AttentionQueryGradients<Value, Chunks, Drops>>...,
+               BuiltIn<AttentionKeyGradients<Value, Chunks, Drops>>..., BuiltIn<AttentionForwardOnTensorCores<Value, Drops>>,
+               BuiltIn<AttentionQueryGradientsOnTensorCores<Value, Drops>>, BuiltIn<AttentionKeyGradientsOnTensorCores<Value, Drops>>>;
 
 using WarpOfFew = TeamWay<false, 2>;
 using WarpOfMany = TeamWay<false, 8>;
@@ -114,20 +115,20 @@ using OfValues =
            OfSoftmax<Value, true, WarpOfFew, WarpOfMany, BlockOfOne>, OfNorm<Value, true, WarpOfNorm, TeamWay<true, 2>>,
            OfNorm<Value, false, WarpOfNorm, TeamWay<true, 2>>, OfRuns<Value, 1, Pack<Value>::count>, OfColumns<Value, 1, Pack<float>::count>,
            OfWindows<Value, SlidingLine>, OfWindows<Value, AdaptiveLine>,
-           KernelList<Taken<AddArrays<Value>>, Taken<DropElements<Value>>, Taken<RescaleBytes<Value>>, Taken<MaxOfWindows, Value>,
-                      Taken<MaxOfWindowsBack, Value>, Taken<SumChannelMoments, Value>, Taken<NormaliseChannels, Value>,
-                      Taken<SumChannelGradients, Value>, Taken<PullBackChannels, Value>, Taken<OfEach<Scale>, CudaNumbers*, Value*>,
-                      Taken<OfEach<AddBias>, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Value*, Value*>>>;
+           KernelList<BuiltIn<AddArrays<Value>>, BuiltIn<DropElements<Value>>, BuiltIn<RescaleBytes<Value>>, BuiltIn<MaxOfWindows, Value>,
+                      BuiltIn<MaxOfWindowsBack, Value>, BuiltIn<SumChannelMoments, Value>, BuiltIn<NormaliseChannels, Value>,
+                      BuiltIn<SumChannelGradients, Value>, BuiltIn<PullBackChannels, Value>, BuiltIn<OfEach<Scale>, CudaNumbers*, Value*>,
+                      BuiltIn<OfEach<AddBias>, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Value*, Value*>>>;
 
 /// Those whose values are in float32 alone, and those of a step. An optimizer's is that of all its options, which are arguments.
 using OfFloats =
-    KernelList<Taken<UpdateElements<graph_room::SGD>>, Taken<UpdateElements<graph_room::MomentumSGD>>, Taken<UpdateElements<graph_room::Adam>>,
-               Taken<UpdateElements<graph_room::AdamW>>, Taken<FinishLoss>, Taken<JoinLosses>, Taken<TellChannels>, Taken<PutChannelSums>,
-               Taken<AddShares>, Taken<SumChannels>, Taken<MakeAngles>, Taken<GatherPatches>, Taken<SpreadOutputs>, Taken<CollectOutputs>,
-               Taken<GatherPixels>, Taken<SumOfMembers>, Taken<AddSquares>, Taken<TreeOfParts>, Taken<Unscale>, Taken<TakeOverflow>, Taken<TakeNorm>,
-               Taken<TreeOfLosses>, Taken<GuardLosses>, Taken<TakeGuard>, Taken<ConvertAll<BFloat16, float>>, Taken<ConvertAll<float, BFloat16>>,
-               Taken<ConvertAll<float, float>>, Taken<OfEach<ClipAll>, CudaNumbers*, float*>, Taken<OfEach<ClipEach>, CudaNumbers*, float*>,
-               Taken<OfEach<FoldTracked>, CudaNumbers*, float, float, float*, float*>>;
+    KernelList<BuiltIn<UpdateElements<graph_room::SGD>>, BuiltIn<UpdateElements<graph_room::MomentumSGD>>, BuiltIn<UpdateElements<graph_room::Adam>>,
+               BuiltIn<UpdateElements<graph_room::AdamW>>, BuiltIn<FinishLoss>, BuiltIn<JoinLosses>, BuiltIn<TellChannels>, BuiltIn<PutChannelSums>,
+               BuiltIn<AddShares>, BuiltIn<SumChannels>, BuiltIn<MakeAngles>, BuiltIn<GatherPatches>, BuiltIn<SpreadOutputs>, BuiltIn<CollectOutputs>,
+               BuiltIn<GatherPixels>, BuiltIn<SumOfMembers>, BuiltIn<AddSquares>, BuiltIn<TreeOfParts>, BuiltIn<Unscale>, BuiltIn<TakeOverflow>,
+               BuiltIn<TakeNorm>, BuiltIn<TreeOfLosses>, BuiltIn<GuardLosses>, BuiltIn<TakeGuard>, BuiltIn<ConvertAll<BFloat16, float>>,
+               BuiltIn<ConvertAll<float, BFloat16>>, BuiltIn<ConvertAll<float, float>>, BuiltIn<OfEach<ClipAll>, CudaNumbers*, float*>,
+               BuiltIn<OfEach<ClipEach>, CudaNumbers*, float*>, BuiltIn<OfEach<FoldTracked>, CudaNumbers*, float, float, float*, float*>>;
 
 using BuiltInKernels =
     Joined<OfFloats, OfValues<float>, OfValues<BFloat16>, OfNorm<BFloat16, true, WarpOfPacks>, OfNorm<BFloat16, false, WarpOfPacks>,
@@ -205,7 +206,7 @@ template <class Own> struct NamedInHostFile {
 ///
 /// Tested  compute/cuda/built_in_kernels_test, fail/L28_own_functions_in_a_host_file
 template <class K> struct RefusedHere {
-  static constexpr bool listed = number_of_kernel<Taken<K>>() >= 0;
+  static constexpr bool listed = number_of_kernel<BuiltIn<K>>() >= 0;
   static constexpr Diagnosis found = listed ? Diagnosis{} : NamedInHostFile<typename OwnedBy<K>::type>::found;
 };
 /// The same where a kernel is launched that says nothing itself.
