@@ -9,6 +9,7 @@
 
 #include "compute/cuda/on_card.hpp"
 #include "compute/cuda/one_pass.hpp"
+#include "compute/cuda/own_kernels.hpp"
 #include "conformance/compute.hpp"
 #include "conformance/cuda.hpp"
 #include "heddle/compute/eigen/elementwise.hpp"

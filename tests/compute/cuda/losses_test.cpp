@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "compute/cuda/against_loops.hpp"
+#include "compute/cuda/own_kernels.hpp"
 #include "conformance/layers.hpp"
 
 using namespace heddle;

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "compute/cuda/on_card.hpp"
+#include "compute/cuda/own_kernels.hpp"
 #include "compute/own_optimizer.hpp"
 #include "conformance/compute.hpp"
 #include "conformance/cuda.hpp"
