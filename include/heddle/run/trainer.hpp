@@ -17,6 +17,7 @@
 #include "heddle/plan/backend_named.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/accuracy.hpp"
+#include "heddle/run/by_rank.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/input_elements.hpp"
 #include "heddle/run/kernel_table.hpp"
