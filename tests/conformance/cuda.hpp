@@ -135,23 +135,28 @@ template <class Value> const float* parameter(CardTensors& card, const Parameter
   const std::int64_t n = described.shape.elements();
   return described.tracked() ? card.given(numbers, n) : card.given_values<Value>(numbers, n);
 }
-template <class Value> void forward_on_card(const ForwardCall& call, const KernelOnCard<ForwardCallIn<CudaMemory>>& kernel) {
-  CardTensors card{kernel.tf32, kernel.library};
+/// What forward and backward read alike, and where they are called.
+template <class Value, class Call, class There> void give_operands(CardTensors& card, const Call& call, There& there) {
   const Leaf& leaf = *call.leaf;
-  std::vector<const float*> parameters;
-  ForwardCallIn<CudaMemory> there{&leaf, call.rows};
   there.part = call.part;
   there.context = call.context;
   there.input = card.given_values<Value>(call.input, call.rows * leaf.in.elements());
   there.ids = card.given(call.ids, call.rows * leaf.in.elements());
   there.bytes = card.given(call.bytes, call.rows * leaf.in.elements());
   there.second = card.given_values<Value>(call.second, call.rows * leaf.other.elements());
+  there.space = card.space(numbers_of(call.context));
+}
+template <class Value> void forward_on_card(const ForwardCall& call, const KernelOnCard<ForwardCallIn<CudaMemory>>& kernel) {
+  CardTensors card{kernel.tf32, kernel.library};
+  const Leaf& leaf = *call.leaf;
+  std::vector<const float*> parameters;
+  ForwardCallIn<CudaMemory> there{&leaf, call.rows};
+  give_operands<Value>(card, call, there);
   there.output = card.made_values<Value>(call.output, call.rows * leaf.out.elements());
   there.statistics = card.made(call.statistics, call.rows * leaf.statistics_elements());
   for (int p = 0; p < leaf.parameter_count; ++p) parameters.push_back(parameter<Value>(card, leaf.parameters[p], call.parameters[p]));
   there.parameters = parameters.data();
   there.workspace = card.scratch(kernel.scratch_bytes);
-  there.space = card.space(numbers_of(call.context));
   kernel.run(there);
   card.finish();
 }
@@ -162,13 +167,8 @@ template <class Value> void backward_on_card(const BackwardCall& call, const Ker
   std::vector<float*> gradients;
   BackwardCallIn<CudaMemory> there{&leaf, call.rows};
   there.add = call.add;
-  there.part = call.part;
-  there.context = call.context;
   there.operand = call.operand;
-  there.input = card.given_values<Value>(call.input, call.rows * leaf.in.elements());
-  there.ids = card.given(call.ids, call.rows * leaf.in.elements());
-  there.bytes = card.given(call.bytes, call.rows * leaf.in.elements());
-  there.second = card.given_values<Value>(call.second, call.rows * leaf.other.elements());
+  give_operands<Value>(card, call, there);
   there.output = card.given_values<Value>(call.output, call.rows * leaf.out.elements());
   there.statistics = card.given(call.statistics, call.rows * leaf.statistics_elements());
   there.output_gradient = card.given_values<Value>(call.output_gradient, call.rows * leaf.out.elements());
@@ -180,7 +180,6 @@ template <class Value> void backward_on_card(const BackwardCall& call, const Ker
   there.parameters = parameters.data();
   there.parameter_gradients = call.parameter_gradients == nullptr ? nullptr : gradients.data();
   there.workspace = card.scratch(kernel.scratch_bytes);
-  there.space = card.space(numbers_of(call.context));
   kernel.run(there);
   card.finish();
 }
