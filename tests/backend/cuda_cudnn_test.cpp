@@ -13,6 +13,7 @@
 
 #include "backend/plans_on_cards.hpp"
 #include "heddle/backend/cuda_one_card.hpp"
+#include "heddle/backend/cuda_tf32.hpp"
 #include "heddle/backend/cuda_threads.hpp"
 #include "heddle/heddle.hpp"
 
@@ -20,9 +21,6 @@ using namespace heddle;
 using extending::WithCuDNN;
 using plans_on_cards::Cards;
 using plans_on_cards::said;
-
-static_assert(backend_room::NamedForCuDNN<CudaOneCard>::found.ok());
-static_assert(backend_room::NamedForCuDNN<CpuThreads>::found.code == Code{'L', 9});
 
 namespace {
 

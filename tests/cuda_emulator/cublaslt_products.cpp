@@ -151,6 +151,7 @@ Product product_of(const Asked& asked, const Pointers& at, const Algorithm& algo
   made.a = matrix(asked.a, at.a), made.b = matrix(asked.b, at.b), made.c = matrix(asked.c, at.c), made.d = matrix(asked.d, at.d);
   made.scale = scale, made.add_scale = add_scale;
   made.steps = asked.steps();
+  made.relu_keeps_nan = state().options.relu_keeps_nan;
   made.bias = how.bias, made.bias_type = asked.bias_type(), made.bias_stride = how.bias_stride;
   made.kept = {how.kept, asked.d.type, how.kept_pitch, how.kept_stride};
   made.workspace = at.workspace;
@@ -159,6 +160,8 @@ Product product_of(const Asked& asked, const Pointers& at, const Algorithm& algo
 }
 cublasStatus_t queue_product(const Asked& asked, const Pointers& at, const Algorithm& algorithm, float scale, float add_scale, Stream& stream) {
   Work work{"cublasLtMatmul", {}};
+  const bool ends = (asked.description.epilogue & ~static_cast<std::uint32_t>(CUBLASLT_EPILOGUE_DEFAULT | CUBLASLT_EPILOGUE_BIAS)) != 0;
+  work.ms = (algorithm.number == state().options.fastest ? 1 : 2) + (ends ? state().options.epilogue_ms : 0);
   if (algorithm.workspace_bytes > at.workspace_bytes)
     return mistake("is given " + std::to_string(at.workspace_bytes) + " bytes of workspace, of which its algorithm takes " +
                    std::to_string(algorithm.workspace_bytes));

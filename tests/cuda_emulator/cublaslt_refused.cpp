@@ -76,6 +76,9 @@ cublasStatus_t look_at_epilogue(const Asked& asked) {
   if (!keeps && how.kept != nullptr) return mistake("epilogue does not use the auxiliary pointer that it is given");
   if (!keeps) return CUBLAS_STATUS_SUCCESS;
   if (how.kept == nullptr || how.kept_pitch < asked.m()) return mistake("epilogue has no auxiliary matrix, or one with too few rows");
+  constexpr std::int64_t gelu_pitch = 8;
+  if ((how.epilogue & (gelu_bit | gelu_gradient_bit)) != 0 && how.kept_pitch % gelu_pitch != 0)
+    return not_offered("whose auxiliary matrix has a leading dimension that is no multiple of 8", CUBLAS_STATUS_INVALID_VALUE);
   const bool mask = (how.epilogue & (relu_bit | relu_gradient_bit)) != 0;
   if (mask && how.kept_pitch % mask_pitch != 0) return mistake("auxiliary mask has a leading dimension that is no multiple of 128 bits");
   return CUBLAS_STATUS_SUCCESS;

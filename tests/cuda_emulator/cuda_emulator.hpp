@@ -23,7 +23,11 @@ struct Options {
   int driver_version = 13000;                        ///< an older one is cudaErrorInsufficientDriver, 0 no driver at all
   bool processes = false;                            ///< ranks of NCCL are processes of this machine; each has the same cards
   int algorithms = 8;                                ///< the most that the heuristic of cuBLASLt finds
-  bool bias_of_one = false;                          ///< it adds a bias of one number, or to products of depth 1; of a card it is not known yet
+  bool known_times = false;                          ///< by events a kernel takes 1 ms and a product 2, with algorithm number `fastest` 1
+  int fastest = 0;
+  double epilogue_ms = 0;       ///< what an epilogue other than a bias takes then
+  bool relu_keeps_nan = false;  ///< in an epilogue; of a card it is not known yet
+  bool bias_of_one = false;     ///< it adds a bias of one number, or to products of depth 1; of a card it is not known yet
 };
 
 /// New cards, as a new process would have them. What is still alive stays valid. reset({7}) asks for another order of everything that has none.

@@ -63,7 +63,7 @@ float after_epilogue(const Product& p, std::int64_t batch, std::int64_t row, std
   }
   if (steps.relu) {
     if (steps.keeps) set_bit(p.kept, kept, x > 0);
-    return x > 0 ? x : 0;
+    return x > 0 || (p.relu_keeps_nan && x != x) ? x : 0;
   }
   if (steps.gelu_gradient) return x * gelu_slope(load_number(p.kept.numbers, p.kept.type, kept));
   if (steps.relu_gradient) return bit(p.kept, kept) ? x : 0;

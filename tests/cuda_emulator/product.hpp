@@ -34,6 +34,7 @@ struct Product {
   Matrix a, b, c, d;
   float scale = 1, add_scale = 0;
   EpilogueSteps steps;
+  bool relu_keeps_nan = false;
   void* bias = nullptr;
   cudaDataType_t bias_type = CUDA_R_32F;
   std::int64_t bias_stride = 0;

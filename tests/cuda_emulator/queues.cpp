@@ -26,10 +26,18 @@ std::shared_ptr<Unfinished> begin(const Work& work, int number) {
     } else {
       OpenMemory::also(range.begin);
     }
+  state().busy_ms += work.ms;
   std::shared_ptr<Unfinished> unfinished = work.start();
   if (unfinished != nullptr) ++device(number).collectives_running;
   look_at_canaries(number, work.name);
   return unfinished;
+}
+
+/// What an event tells.
+std::chrono::steady_clock::time_point now() {
+  using Clock = std::chrono::steady_clock;
+  if (!state().options.known_times) return Clock::now();
+  return Clock::time_point{std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(state().busy_ms))};
 }
 
 /// What the thread sanitizer is told: for as long as one lives, what is done is done by this fiber.
@@ -126,7 +134,7 @@ Moved move_event(Stream& stream, Item& item) {
   Event& event = *item.event;
   const bool records = item.kind == Item::Kind::record;
   if (!records && event.done < item.ticket) return Moved::no;
-  if (records) event.time = std::chrono::steady_clock::now();
+  if (records) event.time = now();
   const As as(stream.identity);
   tsan::acquire(&item);
   if (records) {

@@ -53,7 +53,8 @@ struct State {
   long calls_to_failure = 0;
   std::string failed_call;
   bool communicators_fail = false;
-  int numbers = 0;  // of streams and communicators, for sentences
+  int numbers = 0;     // of streams and communicators, for sentences
+  double busy_ms = 0;  // of all cards, where times are known
   std::chrono::steady_clock::time_point last_progress = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_question;  // of a query of a stream or an event
 };

@@ -42,6 +42,7 @@ struct Work {
   std::vector<Range> ranges{};                 // memory that must not be given back before it is done
   std::vector<Range> host_reads{};             // pinned memory that it may read
   Range host_written{};                        // pinned memory that holds poison until it is done
+  double ms = 1;                               // it takes where times are known
   bool on_current_device = true;               // its stream must be of the card that the calling thread has set
 };
 

@@ -35,7 +35,7 @@ for folder in ("lower", "check", "read"):
 TENSOR_FILES = {f"io/{name}.hpp" for name in
                 ("file", "replacement", "temporary_view", "tensor_header", "json_header", "safetensors", "tensor_writer")}
 # Single headers that a room may see although their room is not below it.
-SINGLE = {"run": {"io/file.hpp", "io/safetensors.hpp", "io/tensor_writer.hpp"}}
+SINGLE = {"run": {"io/file.hpp", "io/safetensors.hpp", "io/tensor_writer.hpp"}, "backend": {"io/file.hpp", "io/replacement.hpp"}}
 
 THREADS = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "barrier", "latch", "semaphore", "stop_token"}
 ROOMS_WITH_THREADS = {"seams", "run", "transport", "backend"}

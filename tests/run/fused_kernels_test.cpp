@@ -131,12 +131,14 @@ TEST_CASE("a kernel says by its own name what it can, so one that derives from i
   const KernelTable fused = kernel_table<Model, CrossEntropy, Adam, EigenCompute>(), apart = kernel_table<Model, CrossEntropy, Adam, Apart>();
   using P = Of<Single>;
   RankTensors tensors(P::training, Rank{0});
+  HostWork work{fused};
+  KernelOperands<HostWork> operands{P::training, tensors, work};
   bool second_runs = false;
   for (int e = P::training.forward_bodies[0].begin; e < P::training.forward_bodies[0].end; ++e) {
     const Entry& first = P::training.entries[e];
     if (!first.fused) continue;
-    CHECK(FusedKernels(P::training, fused, tensors, first, (&first)[1], second_runs).there());
-    CHECK_FALSE(FusedKernels(P::training, apart, tensors, first, (&first)[1], second_runs).there());
+    CHECK(FusedKernels<HostWork>{P::training, fused, operands, work, first, (&first)[1], second_runs}.there());
+    CHECK_FALSE(FusedKernels<HostWork>{P::training, apart, operands, work, first, (&first)[1], second_runs}.there());
   }
 }
 

@@ -21,6 +21,7 @@
 #include "heddle/compute/cuda/products.hpp"
 #include "heddle/compute/cuda/resources.hpp"
 #include "heddle/compute/cuda/step_kernels.hpp"
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
@@ -132,7 +133,19 @@ class Card {
   [[nodiscard]] CudaProducts& products() { return *products_; }
   /// What computes whole layers; null without such a library.
   [[nodiscard]] CudaLibrary* library() const { return library_.get(); }
-  [[nodiscard]] std::vector<std::string> layers_of_library() const { return library_ == nullptr ? std::vector<std::string>{} : library_->notes(); }
+  /// What was chosen before the first step: a sentence for each layer that the library was asked about, and for each product that was timed.
+  [[nodiscard]] std::vector<std::string> layers_of_library() const {
+    std::vector<std::string> all = library_ == nullptr ? std::vector<std::string>{} : library_->notes();
+    all.insert(all.end(), notes_.begin(), notes_.end());
+    return all;
+  }
+  void note(const std::vector<std::string>& sentences) { notes_.insert(notes_.end(), sentences.begin(), sentences.end()); }
+  /// "NVIDIA H200"
+  [[nodiscard]] HEDDLE_COLD std::string name() const {
+    cudaDeviceProp facts{};
+    check_cuda(cudaGetDeviceProperties(&facts, number_), "cudaGetDeviceProperties");
+    return facts.name;
+  }
   [[nodiscard]] int number() const { return number_; }
   /// Until the queue is empty, as wait_by() has said.
   void wait() {
@@ -172,6 +185,7 @@ class Card {
   Stream stream_;
   std::unique_ptr<CudaProducts> products_;
   std::unique_ptr<CudaLibrary> library_;
+  std::vector<std::string> notes_;
   std::function<void()> wait_;
   std::mutex mutex_;
   PinnedPieces pinned_;  // of one copy at a time

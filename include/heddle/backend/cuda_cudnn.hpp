@@ -1,48 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. WithCuDNN: a backend of cards whose convolutions and attention cuDNN computes, where it takes them.
-// Sees: compute/cuda/cudnn, backend/cuda_tf32, run/transport_needs, core.  Does not see: which transport.
+// Sees: compute/cuda/cudnn, backend/cuda_words, run/card_options.  Does not see: which transport.
 // In: CudaOneCard, CudaThreads, CudaMpi or CudaFiles.  Out: WithCuDNN.
 #pragma once
 
-#include <chrono>
+#include <string_view>
 
-#include "heddle/backend/cuda_tf32.hpp"
+#include "heddle/backend/cuda_words.hpp"
 #include "heddle/compute/cuda/cudnn.hpp"
-#include "heddle/core/fire.hpp"
-#include "heddle/core/host_device.hpp"
-#include "heddle/core/type_name.hpp"
-#include "heddle/run/transport_needs.hpp"
+#include "heddle/run/card_options.hpp"
 
 namespace heddle::backend_room {
 
-/// A session of cards that compute so: it asks for them as every session does, and says by what.
-template <class Session> class SessionWithCuDNN : public Session {
- public:
-  HEDDLE_APART SessionWithCuDNN(const run_room::TransportNeeds& needs, std::chrono::nanoseconds deadline) : Session(with_library(needs), deadline) {}
-
- private:
-  [[nodiscard]] static run_room::TransportNeeds with_library(run_room::TransportNeeds needs) {
-    needs.library = &compute_room::make_cudnn;
-    return needs;
-  }
-};
-/// A backend of cards whose sessions say cuDNN.
-template <class Backend> struct ComputesByCuDNN : Backend { using Session = SessionWithCuDNN<typename Backend::Session>; };
-/// L09 of a backend without cards.
-template <class Backend> struct NamedForCuDNN {
-  static constexpr Diagnosis found = [] {
-    if (ComputesOnCards<Backend>) return Diagnosis{};
-    return Diagnosis{Code{'L', 9}, "WithCuDNN names "}
-           << type_name<Backend>().view()
-           << ", which computes on cores. Fix: name CudaOneCard, CudaThreads, CudaMpi or CudaFiles in it, or "
-              "leave it out.";
-  }();
-};
-/// Refused where it is named, before a Trainer asks what it is.
-template <class Backend, bool OnCards = ComputesOnCards<Backend>> struct CuDNNOf { using type = ComputesByCuDNN<Backend>; };
-template <class Backend> struct CuDNNOf<Backend, false> {
-  static_assert(sizeof(fired<NamedForCuDNN<Backend>>) > 0);
-  using type = Backend;
+/// cuDNN is asked for each layer that it may compute.
+struct CuDNNWord {
+  static constexpr std::string_view name = "WithCuDNN", and_so = "";
+  static void say(run_room::CardOptions& cards) { cards.library = &compute_room::make_cudnn; }
+  template <class Backend> using On = SaidTo<Backend, CuDNNWord>;
 };
 
 /// Trainer<MyPlan, WithCuDNN<CudaOneCard>> asks cuDNN at construction for each Conv2d, and under Mixed for each SelfAttention, whether it computes
@@ -50,12 +24,11 @@ template <class Backend> struct CuDNNOf<Backend, false> {
 /// allows cuDNN to round as it allows products. No plan, and no Program, depends on it.
 ///
 /// Law     a program has the same bits again: algorithms are deterministic, and chosen for the rows of the whole batch. Between layouts of a plan
-/// bits
-///         of convolutions and attention may differ, since those of a row may depend on the rows beside it
+///         bits of convolutions and attention may differ, since those of a row may depend on the rows beside it
 /// Errors  L09 of a backend without cards; R08 if processes differ in it; R36
 /// Source  sources.md#cudnn
 /// Tested  backend/cuda_cudnn_test
-template <class Backend> using WithCuDNN = typename CuDNNOf<Backend>::type;
+template <class Backend> using WithCuDNN = typename WordOn<CuDNNWord, Backend>::type;
 
 }  // namespace heddle::backend_room
 

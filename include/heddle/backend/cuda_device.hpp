@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. A logical device on a card: its arena lies there, and all that a step does with it is queued.
 // Sees: backend/cuda_work, core, run.  Does not see: plans as types, policies, which transport.
-// In: a Program, kernels of CUDA, a rank, an endpoint that has a Card.  Out: CudaDevice.
+// In: a Program, kernels of CUDA, a rank, an endpoint that has a Card.  Out: CudaDevice, product_options.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,14 @@
 #include "heddle/run/device.hpp"
 #include "heddle/run/labels.hpp"
 #include "heddle/run/step_input.hpp"
+#include "heddle/run/transport_needs.hpp"
 
 namespace heddle::backend_room {
+
+/// How the products of a plan are made on the cards of a session.
+[[nodiscard]] inline compute_room::CudaProductOptions product_options(const run_room::TransportNeeds& needs) {
+  return {.tf32 = needs.cards.tf32, .usual_rows = needs.rows, .autotunes = needs.cards.autotunes};
+}
 
 /// A rank on a card. Several of them share its queue, so what one has queued is there when another reads it: 4 ranks have 4 arenas and one queue.
 ///
@@ -113,18 +119,26 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   }
 
  private:
-  /// A library chooses how it computes the layers of this rank, of as many rows as a grain has: steps find it chosen.
+  /// What is chosen before the first step, for layers of this rank and as many rows as a grain has: steps find it chosen.
   HEDDLE_COLD void prepare(const Program& training, const Kernels& kernels) {
-    for (int chunk = 0; chunk < training.chunks; ++chunk) {
-      if (training.device_of_chunk[chunk] != tensors_.role()) continue;
-      for (int i = training.forward_bodies[chunk].begin; i < training.forward_bodies[chunk].end; ++i) {
-        const Entry& entry = training.entries[i];
-        if (entry.what != BodyOp::leaf_forward) continue;
-        const int leaf = training.graph->nodes[entry.node].leaf;
-        if (const auto choose = kernels.leaves[leaf].prepare; choose != nullptr)
-          choose(training.graph->leaves[leaf].leaf, training.batch.grain_rows, work_.space());
+    work_.prepare(training, tensors_.rank().value, [&] {
+      for (int chunk = 0; chunk < training.chunks; ++chunk) {
+        if (training.device_of_chunk[chunk] != tensors_.role()) continue;
+        for (const IndexRange& body : {training.forward_bodies[chunk], training.backward_bodies[chunk]})
+          for (int i = body.begin; i < body.end; ++i) prepare(training, kernels, &training.entries[i]);
       }
-    }
+    });
+  }
+  HEDDLE_COLD void prepare(const Program& training, const Kernels& kernels, const Entry* entry) {
+    if (entry->node < 0) return;
+    const int leaf = training.graph->nodes[entry->node].leaf;
+    const Leaf& layer = training.graph->leaves[leaf].leaf;
+    if (const auto choose = kernels.leaves[leaf].prepare; choose != nullptr && entry->what == BodyOp::leaf_forward)
+      choose(layer, training.batch.grain_rows, work_.space());
+    bool second_runs = false;
+    if (!entry->fused) return;
+    const run_room::FusedKernels<CudaWork> both{training, kernels, body_.operands(), work_, *entry, entry[1], second_runs};
+    if (both.there()) both.prepare(layer, training.batch.grain_rows);
   }
   [[nodiscard]] std::int64_t targets_of_a_row() const {
     std::int64_t all = 0;

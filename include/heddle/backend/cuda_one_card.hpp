@@ -49,7 +49,7 @@ class OneCardSession : public RanksHere {
   using Device = CudaDevice;
 
   HEDDLE_APART OneCardSession(const TransportNeeds& needs, std::chrono::nanoseconds /*deadline*/)
-      : RanksHere(needs.ranks), card_(0, sound(needs), needs.library),
+      : RanksHere(needs.ranks), card_(0, sound(needs), needs.cards.library),
         world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, {}, nullptr}, CardMover{card_}) {}
 
   /// The workspace of products, which all ranks of the card share, the numbers of a step and sums of squares; what is pinned lies on the host.
@@ -106,7 +106,7 @@ class OneCardSession : public RanksHere {
       if (members.size() > MemberBuffers::most)
         throw Error(Code{'R', 37}, written({static_cast<std::int64_t>(members.size()), " logical devices of one card are to be summed, and ",
                                             MemberBuffers::most, " can be. Fix: take a plan of fewer devices."}));
-    return {.tf32 = needs.tf32, .usual_rows = needs.rows};
+    return product_options(needs);
   }
   template <class Executors> void queue(QueuedStep& step, Executors& executors) {
     step.of_ranks.resize(executors.size());

@@ -138,8 +138,7 @@ template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession
     if (first_process()) transport_room::check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
     share(Rank{0}, std::as_writable_bytes(std::span{id.internal}));
     const CurrentCard here{card};
-    rank_ = std::make_unique<RankOnCard>(peers_, meeting_.rank().value, card, CudaProductOptions{.tf32 = needs.tf32, .usual_rows = needs.rows}, id,
-                                         waits(), needs.library);
+    rank_ = std::make_unique<RankOnCard>(peers_, meeting_.rank().value, card, product_options(needs), id, waits(), needs.cards.library);
   }
 
   /// What a card takes (see OneCardSession), and what comes of other ranks before it is summed. What NCCL itself takes is not in it.
@@ -207,7 +206,7 @@ template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession
                        .learning_rate = needs.learning_rate,
                        .most_draws = needs.most_draws,
                        .build = needs.build};
-    pledge.build << "TF32=" << (needs.tf32 ? "on;" : "off;") << "cuDNN=" << (needs.library != nullptr ? "on;" : "off;");
+    pledge.build << needs.cards.in_words().view();
     return pledge;
   }
   [[nodiscard]] WaysToWait waits() {

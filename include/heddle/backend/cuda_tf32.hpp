@@ -1,56 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. AllowTF32: a backend of cards whose float32 products round their factors to TF32.
-// Sees: run/transport_needs, core.  Does not see: which transport, kernels.
+// Sees: backend/cuda_words, run/card_options.  Does not see: which transport, kernels.
 // In: CudaOneCard, CudaThreads, CudaMpi or CudaFiles.  Out: AllowTF32.
 #pragma once
 
-#include <chrono>
+#include <string_view>
 
-#include "heddle/core/fire.hpp"
-#include "heddle/core/host_device.hpp"
-#include "heddle/core/type_name.hpp"
-#include "heddle/run/transport_needs.hpp"
+#include "heddle/backend/cuda_words.hpp"
+#include "heddle/run/card_options.hpp"
 
 namespace heddle::backend_room {
 
-/// A session of cards that multiply so: it asks for them as every session does, and says tf32.
-template <class Session> class SessionWithTF32 : public Session {
- public:
-  HEDDLE_APART SessionWithTF32(const run_room::TransportNeeds& needs, std::chrono::nanoseconds deadline) : Session(allowed(needs), deadline) {}
-
- private:
-  [[nodiscard]] static run_room::TransportNeeds allowed(run_room::TransportNeeds needs) {
-    needs.tf32 = true;
-    return needs;
-  }
-};
-
-/// A backend that computes on cards.
-template <class Backend>
-concept ComputesOnCards = requires {
-  requires Backend::on_gpus;
-};
-
-/// A backend of cards whose sessions say tf32.
-template <class Backend> struct RoundsToTF32 : Backend {
-  using Session = SessionWithTF32<typename Backend::Session>;
-  /// For verify: a product is within 2^-10 of its largest element, and ten of them stand one behind the other.
-  static constexpr double verified_within = 1e-2;
-};
-/// L09 of a backend without cards.
-template <class Backend> struct NamedForTF32 {
-  static constexpr Diagnosis found = [] {
-    if (ComputesOnCards<Backend>) return Diagnosis{};
-    return Diagnosis{Code{'L', 9}, "AllowTF32 names "} << type_name<Backend>().view()
-                                                       << ", which computes on cores and rounds no factors. Fix: name CudaOneCard, CudaThreads, "
-                                                          "CudaMpi or CudaFiles in it, or leave it out.";
-  }();
-};
-/// Refused where it is named, before a Trainer asks what it is.
-template <class Backend, bool OnCards = ComputesOnCards<Backend>> struct TF32Of { using type = RoundsToTF32<Backend>; };
-template <class Backend> struct TF32Of<Backend, false> {
-  static_assert(sizeof(fired<NamedForTF32<Backend>>) > 0);
-  using type = Backend;
+/// float32 factors may be rounded.
+struct TF32Word {
+  static constexpr std::string_view name = "AllowTF32", and_so = " and rounds no factors";
+  static void say(run_room::CardOptions& cards) { cards.tf32 = true; }
+  template <class Backend> struct On : SaidTo<Backend, TF32Word> {
+    /// For verify: a product is within 2^-10 of its largest element, and ten of them stand one behind the other.
+    static constexpr double verified_within = 1e-2;
+  };
 };
 
 /// Trainer<MyPlan, AllowTF32<CudaOneCard>> multiplies float32 with factors rounded to TF32, 10 bits behind the point, and adds in float32: several
@@ -61,7 +29,7 @@ template <class Backend> struct TF32Of<Backend, false> {
 /// Errors  L09 of a backend without cards; R08 if processes differ in it
 /// Source  sources.md#tf32
 /// Tested  backend/cuda_tf32_test, fail/L09_tf32_of_the_host
-template <class Backend> using AllowTF32 = typename TF32Of<Backend>::type;
+template <class Backend> using AllowTF32 = typename WordOn<TF32Word, Backend>::type;
 
 }  // namespace heddle::backend_room
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. The memory of a card at work: what an entry does to it is queued, what the batch brings goes through pinned memory.
-// Sees: backend/cuda_card, compute/cuda, core, run.  Does not see: plans as types, policies, transports.
+// Sees: backend/cuda_card, backend/cuda_tuned_file, compute/cuda, core, plan, run.  Does not see: plans as types, policies, transports.
 // In: pointers into an arena on a card.  Out: HostPart, CudaWork.
 #pragma once
 
@@ -8,12 +8,20 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "heddle/backend/cuda_card.hpp"
+#include "heddle/backend/cuda_tuned_file.hpp"
 #include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/compute/cuda/products.hpp"
 #include "heddle/compute/cuda/step_kernels.hpp"
+#include "heddle/compute/cuda/tuning.hpp"
 #include "heddle/core/bfloat16.hpp"
+#include "heddle/core/host_device.hpp"
+#include "heddle/plan/program/program.hpp"
+#include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/host_work.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/step_input.hpp"
@@ -32,6 +40,18 @@ struct HostPart {
     before.clear();
     after.clear();
   }
+};
+
+/// While it lives products are planned by time.
+class TunedProducts {
+ public:
+  TunedProducts(CudaProducts& products, CudaTuning& tuning, std::int64_t rows) : products_(products) { products.tune(&tuning, rows); }
+  TunedProducts(const TunedProducts&) = delete;
+  TunedProducts& operator=(const TunedProducts&) = delete;
+  ~TunedProducts() { products_.tune(nullptr); }
+
+ private:
+  CudaProducts& products_;
 };
 
 /// As HostWork, in the memory of a card: each call is queued. What a step brings from the host lies in pinned memory until the step is done. Of a
@@ -53,7 +73,19 @@ class CudaWork {
 
   [[nodiscard]] CudaMemory space() const { return {&queue_}; }
   /// Whether kernels have something to choose before the first step.
-  [[nodiscard]] bool prepares() const { return queue_.library != nullptr; }
+  [[nodiscard]] bool prepares() const { return queue_.library != nullptr || queue_.products->autotunes(); }
+  /// choose() lets them, for a rank of the Program. What products are found to be the fastest stays in the folder of HEDDLE_TUNED.
+  template <class Choose> HEDDLE_COLD void prepare(const Program& training, int rank, const Choose& choose) {
+    if (!queue_.products->autotunes()) return choose();
+    std::optional<TunedFile> file;
+    if (const std::optional<std::string> folder = TunedFile::folder())
+      file.emplace(*folder, TunedFor{program_hash(training), rank, training.mesh.ranks(), card_.name(), cublasLtGetVersion(), queue_.tf32});
+    CudaTuning tuning{card_.stream(), file ? file->read() : TunedChoices{}, file ? file->path() : std::string{}};
+    const TunedProducts until_chosen{*queue_.products, tuning, training.batch.grain_rows};
+    choose();
+    card_.note(tuning.notes());
+    if (file && tuning.found() != tuning.known()) file->write(tuning.found());
+  }
   /// Of the card, all zero.
   [[nodiscard]] Arena room(std::int64_t bytes, const char* what = "workspace of kernels") {
     if (bytes == 0) return Arena{nullptr, 0};

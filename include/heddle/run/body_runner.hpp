@@ -67,12 +67,9 @@ template <class Work> class BodyRunnerOf {
 
   /// Two fused entries at once; false if their kernels cannot, and then nothing has run.
   bool compute(const Entry& first, const Entry& second, bool& second_runs) {
-    const auto both = fused_in<Work>(*p_, kernels_, t_, operands_, first, second, second_runs);
+    const FusedKernels<Work> both{*p_, kernels_, operands_, work_, first, second, second_runs};
     if (!both.there()) return false;
-    if constexpr (std::same_as<Space, HostMemory>)
-      both.sums() ? forward(second, &both) : both.forwards() ? forward(first, &both) : backward(first, &both);
-    else
-      forward(second, &both);
+    both.sums() ? forward(second, &both) : both.forwards() ? forward(first, &both) : backward(first, &both);
     return true;
   }
 

@@ -29,7 +29,9 @@ template <class Space> struct LeafKernelsIn {
   void (*backward_in_tail)(const TailIn<Space>&, std::int64_t begin, std::int64_t end) = nullptr;
   void (*forward_of_sum)(const ForwardCallIn<Space>&, const AddendsIn<Space>&) = nullptr;
   void (*prepare)(const Leaf& leaf, std::int64_t rows, const Space&) = nullptr;  // before the first step; null where there is nothing to choose
-  bool takes_bfloat16 = false;  // forward and backward are given values in bfloat16, and parameters rounded to it
+  void (*prepare_with_tail)(const Leaf& leaf, std::int64_t rows, const TailIn<Space>&, bool back) = nullptr;
+  KnownFunction known = KnownFunction::none;  // what libraries know an elementwise layer as
+  bool takes_bfloat16 = false;                // forward and backward are given values in bfloat16, and parameters rounded to it
 };
 using LeafKernels = LeafKernelsIn<HostMemory>;
 

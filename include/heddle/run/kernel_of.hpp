@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Which kernel a layer, a loss or an optimizer has on a backend, and what that kernel can do.
-// Sees: graph, seams/concepts.  Does not see: policies, threads, any backend.
+// Sees: graph, run/kernel_functions, seams/concepts.  Does not see: policies, threads, any backend.
 // In: a layer, a loss or an optimizer and a compute backend as types.  Out: a type, and facts of it.
 #pragma once
 
@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <iterator>
 #include <string_view>
+#include <type_traits>
 
 #include "heddle/core/bfloat16.hpp"
 #include "heddle/graph/trace.hpp"
+#include "heddle/run/kernel_functions.hpp"
 #include "heddle/seams/concepts.hpp"
 
 namespace heddle::run_room {
@@ -93,6 +95,19 @@ concept RunsInTail = std::same_as<typename KernelFor<L, Compute>::RunsInTail, Ke
   KernelFor<L, Compute>::forward_in_tail(tail, element, element);
   KernelFor<L, Compute>::backward_in_tail(tail, element, element);
 };
+/// The same of values in bfloat16.
+template <class L, class Compute>
+concept TakesTailOfBFloat16 = requires(const ForwardCallIn<SpaceOf<Compute>>& forward, const BackwardCallIn<SpaceOf<Compute>>& backward,
+                                       const TailIn<SpaceOf<Compute>>& tail) {
+  KernelFor<L, Compute>::template forward_with_tail<BFloat16>(forward, tail);
+  KernelFor<L, Compute>::template backward_with_tail<BFloat16>(backward, tail);
+};
+template <class L, class Compute>
+concept RunsInTailOfBFloat16 = requires(const TailIn<SpaceOf<Compute>>& tail, std::int64_t element) {
+  KernelFor<L, Compute>::template forward_in_tail<BFloat16>(tail, element, element);
+  KernelFor<L, Compute>::template backward_in_tail<BFloat16>(tail, element, element);
+};
+
 /// A kernel that may make the sum that it reads.
 template <class L, class Compute>
 concept TakesSum = std::same_as<typename KernelFor<L, Compute>::TakesSum, KernelFor<L, Compute>> &&
@@ -127,6 +142,12 @@ concept Prepares = requires(const Leaf& leaf, std::int64_t rows, const SpaceOf<C
 template <class L, class Compute, class Value>
 concept PreparesFor = requires(const Leaf& leaf, std::int64_t rows, const SpaceOf<Compute>& space) {
   KernelFor<L, Compute>::template prepare<Value>(leaf, rows, space);
+};
+
+/// The same of how it computes so many rows with a layer in its tail; `back`: of its backward.
+template <class L, class Compute, class Value>
+concept PreparesTail = requires(const Leaf& leaf, std::int64_t rows, const TailIn<SpaceOf<Compute>>& tail) {
+  KernelFor<L, Compute>::template prepare_with_tail<Value>(leaf, rows, tail, true);
 };
 
 /// Memory for temporary values of the kernel of a loss: static constexpr Bytes scratch().
@@ -171,6 +192,29 @@ template <class Compute> [[nodiscard]] constexpr std::string_view loss_kernel_na
     return Compute::loss_kernel_name;
   else
     return "LossKernel";
+}
+
+/// The functions of a kernel for tails, of values as the plan keeps them.
+template <class L, class Compute, ElementType values> constexpr void note_tails(LeafKernelsIn<SpaceOf<Compute>>& all) {
+  constexpr bool halves = TakesBFloat16<L, Compute> && values == ElementType::bfloat16;
+  if constexpr (TakesTail<L, Compute> && !halves) {
+    all.forward_with_tail = &KernelFor<L, Compute>::forward_with_tail;
+    all.backward_with_tail = &KernelFor<L, Compute>::backward_with_tail;
+  } else if constexpr (TakesTail<L, Compute> && TakesTailOfBFloat16<L, Compute>) {
+    all.forward_with_tail = &KernelFor<L, Compute>::template forward_with_tail<BFloat16>;
+    all.backward_with_tail = &KernelFor<L, Compute>::template backward_with_tail<BFloat16>;
+  }
+  if constexpr (RunsInTail<L, Compute> && !halves) {
+    all.forward_in_tail = &KernelFor<L, Compute>::forward_in_tail;
+    all.backward_in_tail = &KernelFor<L, Compute>::backward_in_tail;
+  } else if constexpr (RunsInTail<L, Compute> && RunsInTailOfBFloat16<L, Compute>) {
+    all.forward_in_tail = &KernelFor<L, Compute>::template forward_in_tail<BFloat16>;
+    all.backward_in_tail = &KernelFor<L, Compute>::template backward_in_tail<BFloat16>;
+  }
+  if constexpr (RunsInTail<L, Compute> && requires { KernelFor<L, Compute>::known; }) all.known = KernelFor<L, Compute>::known;
+  using Value = std::conditional_t<halves, BFloat16, float>;
+  if constexpr (TakesTail<L, Compute> && PreparesTail<L, Compute, Value>)
+    all.prepare_with_tail = &KernelFor<L, Compute>::template prepare_with_tail<Value>;
 }
 
 }  // namespace heddle::run_room

@@ -215,14 +215,7 @@ template <class Compute, int Leaves, ElementType values> struct KernelCollector 
     }
     if constexpr (forward_phases_of<L, Compute>() > 1) all.forward_phases = KernelFor<L, Compute>::forward_phases;
     if constexpr (backward_phases_of<L, Compute>() > 1) all.backward_phases = KernelFor<L, Compute>::backward_phases;
-    if constexpr (TakesTail<L, Compute>) {
-      all.forward_with_tail = &KernelFor<L, Compute>::forward_with_tail;
-      all.backward_with_tail = &KernelFor<L, Compute>::backward_with_tail;
-    }
-    if constexpr (RunsInTail<L, Compute>) {
-      all.forward_in_tail = &KernelFor<L, Compute>::forward_in_tail;
-      all.backward_in_tail = &KernelFor<L, Compute>::backward_in_tail;
-    }
+    note_tails<L, Compute, values>(all);
     if constexpr (TakesSum<L, Compute>) {
       if constexpr (!TakesBFloat16<L, Compute> || values != ElementType::bfloat16)
         all.forward_of_sum = &KernelFor<L, Compute>::forward_of_sum;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a plan asks of a transport, as its collectives say: groups, what they carry, and how many starts may be pending.
-// Sees: plan/program, plan/read, seams/concepts, run/transport_groups, run/build_flags.  Does not see: policies, any backend.
+// Sees: plan/program, plan/read, seams/concepts, run/transport_groups, run/build_flags, run/card_options.  Does not see: policies, any backend.
 // In: the training and the evaluation Program, options, a seed.  Out: RankNeeds, TransportNeeds.
 #pragma once
 
@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <vector>
 
 #include "heddle/core/host_device.hpp"
@@ -17,14 +16,10 @@
 #include "heddle/plan/read/collective_needs.hpp"
 #include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/build_flags.hpp"
+#include "heddle/run/card_options.hpp"
 #include "heddle/run/transport_groups.hpp"
 #include "heddle/seams/concepts.hpp"
 #include "heddle/seams/pledge.hpp"
-
-namespace heddle::compute_room {
-class CudaLibrary;  // of a card: this room only hands on what makes one
-struct CudaLibraryOptions;
-}  // namespace heddle::compute_room
 
 namespace heddle::run_room {
 
@@ -53,9 +48,7 @@ static_assert(std::size(group_axes) <= RankNeeds::most_groups);
 struct TransportNeeds : RankNeeds {
   std::vector<std::vector<int>> groups;
   std::int64_t rows = 0;  ///< of a step: what products on cards choose their algorithms for
-  bool tf32 = false;      ///< whether cards may round the factors of products
-  /// Makes what computes layers on cards in the place of kernels of our own; null: nothing does.
-  std::unique_ptr<compute_room::CudaLibrary> (*library)(const compute_room::CudaLibraryOptions&) = nullptr;
+  CardOptions cards{};
   AddElements add = nullptr;  ///< how sums add; a pairing whose elements are no floats says it
   // What ranks that are processes compare before the first step:
   std::uint64_t program = 0;  ///< program_hash of both Programs

@@ -112,6 +112,9 @@ template <class Space> using BackwardPhaseIn = void (*)(const BackwardCallIn<Spa
 using ForwardPhase = ForwardPhaseIn<HostMemory>;
 using BackwardPhase = BackwardPhaseIn<HostMemory>;
 
+/// Functions of one number that libraries know by name, and can run in the tail of a product of theirs. `gelu_tanh` is that of GELUTanh.
+enum class KnownFunction : std::uint8_t { none, relu, gelu_tanh };
+
 /// An elementwise layer that runs in the tail of a kernel, where a Program has fused two entries: on what the kernel makes, while that is near. Of 8
 /// rows of Linear<4, 3> and then ReLU it takes the elements from 0 to 24: in pieces, in any order, each once, when it is made.
 template <class Space> struct TailIn {
@@ -121,6 +124,8 @@ template <class Space> struct TailIn {
   const float* saved = nullptr;  // of a backward: the input of the layer, or its output, as leaf->saves says; null if neither
   void (*run)(const TailIn&, std::int64_t begin, std::int64_t end) = nullptr;
   bool* runs = nullptr;  // true while it does, if anybody asks: what is thrown then is of this layer
+  KnownFunction known = KnownFunction::none;
+  [[no_unique_address]] Space space{};
 
   void operator()(std::int64_t begin, std::int64_t end) const {
     if (runs != nullptr) *runs = true;
@@ -157,13 +162,15 @@ template <class Call> void set_input(Call& call, const float* lies) {
 /// Entries that a Program has fused run at once if their kernels can; else one after another, with the same bits. A kernel says what it can by a type
 /// of its own name, so that one which derives from it and has another forward does not say so too:
 ///   using TakesTail = Kernel;   static void forward_with_tail(const ForwardCall&, const Tail&), backward_with_tail(const BackwardCall&, const Tail&)
-///   using RunsInTail = Kernel;  static void forward_in_tail(const Tail&, begin, end), backward_in_tail alike: elements of an elementwise layer
+///   using RunsInTail = Kernel;  static void forward_in_tail(const Tail&, begin, end), backward_in_tail alike: elements of an elementwise layer;
+///                               and, if libraries know it, static constexpr KnownFunction known
 ///   using TakesSum = Kernel;    static void forward_of_sum(const ForwardCall&, const Addends&)
 ///
 /// A kernel for another memory than the host's is given float32 copies where a plan keeps values as bfloat16, and what it makes is rounded, unless it
 /// says that it takes values as they lie. Its functions are templates then, and those of bfloat16 are compiled for plans with Mixed alone:
 ///   using TakesBFloat16 = Kernel;   template <class Value = float> static void forward(const ForwardCall&), backward(const BackwardCall&)
-/// One that takes sums may have a template of forward_of_sum alike; without it a sum in bfloat16 runs by itself.
+/// Those of tails are such templates then as well. One that takes sums may have a template of forward_of_sum alike; without it a sum in bfloat16 runs
+/// by itself.
 /// Where Value is BFloat16, so is what these pointers of a call point at: input, second, output, output_gradient, input_gradient, and parameters but
 /// for those that are tracked. Of parameters the call has rounded copies. Statistics, gradients of parameters and the workspace have the types that
 /// they have in float32. What such a kernel makes is what it makes of the same values as floats, rounded once.
@@ -259,7 +266,7 @@ concept Compute = requires(float* target, const float* a, const float* b, std::i
 }  // namespace heddle::seams_room
 
 namespace heddle::extending {
-using seams_room::Addends, seams_room::AddendsIn, seams_room::Tail, seams_room::TailIn;
+using seams_room::Addends, seams_room::AddendsIn, seams_room::KnownFunction, seams_room::Tail, seams_room::TailIn;
 using seams_room::BackwardCall, seams_room::BackwardPhase, seams_room::CallContext, seams_room::ForwardCall, seams_room::ForwardPhase,
     seams_room::LossCall;
 using seams_room::BackwardCallIn, seams_room::ForwardCallIn, seams_room::HostMemory, seams_room::LossCallIn, seams_room::StepCallIn;

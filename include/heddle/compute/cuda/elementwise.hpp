@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Every layer given by two functions of one float on a card, also a user's own.
-// Sees: graph/leaf, seams/concepts, compute/cuda.  Does not see: policies, programs.
-// In: ForwardCallIn<CudaMemory>, BackwardCallIn<CudaMemory>.  Out: Kernel<ElementwiseLayer, CudaCompute>.
+// Sees: graph/leaf, graph/layers/relu and gelu, seams/concepts, compute/cuda.  Does not see: policies, programs.
+// In: ForwardCallIn, BackwardCallIn and TailIn of CudaMemory.  Out: Kernel<ElementwiseLayer, CudaCompute>.
 #pragma once
 
 #include <concepts>
@@ -10,6 +10,8 @@
 
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/compute/cuda/functions_on_card.hpp"
+#include "heddle/graph/layers/gelu.hpp"
+#include "heddle/graph/layers/relu.hpp"
 
 namespace heddle::compute_room {
 
@@ -57,6 +59,9 @@ template <class F, class Value> struct PullBackElements {
 /// Law     an element's bits depend on its operands alone, never on its position or address
 /// Tested  compute/cuda/elementwise_test
 template <ElementwiseLayer L> struct ElementwiseOnCard {
+  static constexpr KnownFunction known = std::same_as<L, graph_room::ReLU>       ? KnownFunction::relu
+                                         : std::same_as<L, graph_room::GELUTanh> ? KnownFunction::gelu_tanh
+                                                                                 : KnownFunction::none;
   using F = decltype(FunctionsOnCard<L>::functions());
   static constexpr Diagnosis refused = RefusedHere<MapElements<F, float>>::found;
   template <class Value = float> static void forward(const ForwardCallIn<CudaMemory>& call) {
@@ -64,6 +69,17 @@ template <ElementwiseLayer L> struct ElementwiseOnCard {
     const std::int64_t n = call.rows * call.leaf->in.elements();
     launch<K>(call.space.queue->stream, extents_of(n, K::each), FunctionsOnCard<L>::functions(), n, values_at<Value>(call.input),
               values_at<Value>(call.output));
+  }
+  template <class Value = float> static void forward_in_tail(const TailIn<CudaMemory>& tail, std::int64_t begin, std::int64_t end) {
+    using K = MapElements<F, Value>;
+    launch<K>(tail.space.queue->stream, extents_of(end - begin, K::each), FunctionsOnCard<L>::functions(), end - begin,
+              values_at<Value>(tail.made) + begin, values_at<Value>(tail.output) + begin);
+  }
+  template <class Value = float> static void backward_in_tail(const TailIn<CudaMemory>& tail, std::int64_t begin, std::int64_t end) {
+    using K = PullBackElements<F, Value>;
+    const Value* const saved = tail.saved == nullptr ? nullptr : values_at<Value>(tail.saved) + begin;
+    launch<K>(tail.space.queue->stream, extents_of(end - begin, K::each), FunctionsOnCard<L>::functions(), end - begin, saved,
+              values_at<Value>(tail.made) + begin, values_at<Value>(tail.output) + begin);
   }
   template <class Value = float> static void backward(const BackwardCallIn<CudaMemory>& call) {
     using K = PullBackElements<F, Value>;
@@ -82,6 +98,7 @@ namespace heddle {
 
 template <graph_room::ElementwiseLayer L, std::derived_from<compute_room::CudaCompute> C> struct Kernel<L, C> : compute_room::ElementwiseOnCard<L> {
   using TakesBFloat16 = Kernel;
+  using RunsInTail = Kernel;
 };
 
 }  // namespace heddle

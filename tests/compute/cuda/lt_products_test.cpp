@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/compute/cuda/lt_products.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <set>
+
+#include "compute/cuda/on_card.hpp"
+
+using namespace heddle;
+using namespace compute_room;
+
+namespace {
+
+constexpr ProductAlignments even{16, 16, 16, 16};
+constexpr ProductShape outputs{.m = 8, .n = 16, .k = 4, .b_transposed = true, .bias = true};
+
+TypedProduct ending_in(Epilogue epilogue, ProductShape shape = outputs) {
+  shape.epilogue = epilogue;
+  return {shape, {ElementType::float32, ElementType::float32}};
+}
+
+}  // namespace
+
+TEST_CASE("each epilogue has algorithms of its own, and one for another epilogue is not taken") {
+  const on_card::Card card;
+  const Stream stream = make_stream();
+  const LtProducts lt{stream.get(), 1 << 20, false};
+  const ProductPlan plain = lt.described(ending_in(Epilogue::nothing), even), relu = lt.described(ending_in(Epilogue::relu), even);
+  const OfferedAlgorithms of_plain = lt.offered(plain, even), of_relu = lt.offered(relu, even);
+  REQUIRE(of_plain.count > 0);
+  REQUIRE(of_relu.count > 0);
+  CHECK(lt.takes(plain, of_plain.all[0].algo));
+  CHECK(lt.takes(relu, of_relu.all[0].algo));
+  CHECK_FALSE(lt.takes(relu, of_plain.all[0].algo));
+}
+
+TEST_CASE("a matrix that GELUTanh reads has rows of a multiple of 8 numbers, or nothing is offered") {
+  const on_card::Card card;
+  const Stream stream = make_stream();
+  const LtProducts lt{stream.get(), 1 << 20, false};
+  for (const std::int64_t columns : {8, 16, 10, 3}) {
+    ProductShape shape = outputs;
+    shape.n = columns;
+    const TypedProduct gelu = ending_in(Epilogue::gelu, shape);
+    CAPTURE(columns);
+    CHECK((lt.offered(lt.described(gelu, even), even).count > 0) == (columns % 8 == 0));
+  }
+}
+
+TEST_CASE("products that differ in an extent, a type, an epilogue or an address have keys of their own") {
+  std::set<ProductKey> keys;
+  for (const Epilogue e : {Epilogue::nothing, Epilogue::relu, Epilogue::gelu, Epilogue::gelu_gradient, Epilogue::sums_of_a})
+    keys.insert(key_of(ending_in(e), even));
+  TypedProduct halves = ending_in(Epilogue::nothing);
+  halves.types = {ElementType::bfloat16, ElementType::float32};
+  keys.insert(key_of(halves, even));
+  keys.insert(key_of(ending_in(Epilogue::nothing), {16, 4, 16, 16}));
+  ProductShape longer = outputs;
+  longer.m = 9;
+  keys.insert(key_of(ending_in(Epilogue::nothing, longer), even));
+  CHECK(keys.size() == 8);
+  ProductShape added = outputs;
+  added.add = true;
+  CHECK(key_of(ending_in(Epilogue::nothing, added), even) == key_of(ending_in(Epilogue::nothing), even));
+}
+
+TEST_CASE("a product is called by its extents and its type, and one of too many matrices cannot be described") {
+  const on_card::Card card;
+  const Stream stream = make_stream();
+  const LtProducts lt{stream.get(), 1 << 20, true};
+  CHECK(lt.in_words(ending_in(Epilogue::nothing)) == "the product of 8 x 4 and 4 x 16 (transposed) in TF32");
+  ProductShape many = outputs;
+  many.batch = std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
+  CHECK_FALSE(LtProducts::can_be_described(many));
+  CHECK(LtProducts::can_be_described(outputs));
+}
