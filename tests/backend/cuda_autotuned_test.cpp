@@ -19,9 +19,11 @@
 #include "heddle/backend/cuda_tf32.hpp"
 #include "heddle/backend/cuda_threads.hpp"
 #include "heddle/heddle.hpp"
+#include "io/idx_bytes.hpp"
 
 using namespace heddle;
 using extending::Autotuned;
+using idx_bytes::Folder;
 using plans_on_cards::Cards;
 using plans_on_cards::said;
 
@@ -76,7 +78,125 @@ TEST_CASE("tuned plans train as cores do under all policies, and with the emulat
 TEST_CASE("a trainer says what was found; without the word it says nothing") {
   const Cards cards{timed};
   const Trainer<Of<Single>, CudaOneCard> alone{{}, Seed{1}};
+  CHECK(Trainer<Of<Single>, CudaOneCard>{{}, Seed{1}}.session().layers_of_library().empty());
   Trainer<Of<Single>, Autotuned<CudaOneCard>> trainer{{}, Seed{1}};
   const std::vector<std::string> all = trainer.session().layers_of_library();
-  CHECK(count(all, ", so together.") == 6);
+  CHECK(count(all, "the product of 16 x 16 and 16 x 32 (transposed) in float32: choice 3 of 8, 1000.0 us; the first choice takes 2000.0 us.") == 1);
+  CHECK(count(all, " with GELUTanh: 1000.0 us; one behind the other 2000.0 us, so together.") == 1);
+  CHECK(count(all, " with the gradient of GELUTanh: 1000.0 us; one behind the other 2000.0 us, so together.") == 1);
+  CHECK(count(all, " with ReLU: 1000.0 us; one behind the other 2000.0 us, so together.") == 1);
+  CHECK(count(all, " with the gradient of the bias: 1000.0 us; one behind the other 2000.0 us, so together.") == 3);
+  CHECK(count(all, "so apart") == 0);
+}
+
+TEST_CASE("what is together is one launch less, and the third step of a kind is one launch of a graph without a question") {
+  const Cards cards{timed};
+  const auto kernels_of_a_step = [](auto& trainer) {
+    for (int s = 0; s < 2; ++s) trainer.step(Drawn(16, s).batch());
+    const cuda_emulator::Counts before = cuda_emulator::counts();
+    trainer.step(Drawn(16, 2).batch());
+    const cuda_emulator::Counts after = cuda_emulator::counts();
+    CHECK(after.graph_launches - before.graph_launches == 1);
+    CHECK(after.allocations == before.allocations);
+    CHECK(after.descriptors == before.descriptors);
+    CHECK(after.heuristics == before.heuristics);
+    CHECK(after.products - before.products == 8);
+    return after.kernels - before.kernels;
+  };
+  Trainer<Of<Single>, CudaOneCard> usual{{}, Seed{1}};
+  Trainer<Of<Single>, Autotuned<CudaOneCard>> tuned{{}, Seed{1}};
+  CHECK(kernels_of_a_step(usual) - kernels_of_a_step(tuned) == 2 + 1 + 3);  // two functions forward, one back, three sums for biases
+}
+
+TEST_CASE("an epilogue that is slower, or loses a NaN, is left apart, with the bits of a plan that is not tuned") {
+  cuda_emulator::Options slow = timed;
+  slow.algorithms = 1;
+  slow.epilogue_ms = 3;
+  const Cards cards{slow};
+  CHECK(weights_after<Of<Single>, Autotuned<CudaOneCard>>(5) == weights_after<Of<Single>, CudaOneCard>(5));
+  Trainer<Of<Single>, Autotuned<CudaOneCard>> trainer{{}, Seed{1}};
+  CHECK(count(trainer.session().layers_of_library(), ", so apart.") == 6);
+  cuda_emulator::Options losing = timed;
+  losing.relu_keeps_nan = false;
+  cuda_emulator::reset(losing);
+  Trainer<Of<Single>, Autotuned<CudaOneCard>> other{{}, Seed{1}};
+  const std::vector<std::string> all = other.session().layers_of_library();
+  CHECK(count(all, " with ReLU: 1000.0 us; one behind the other 2000.0 us, but it makes a number of NaN, so apart.") == 1);
+  CHECK(count(all, "so together") == 5);
+}
+
+TEST_CASE("where the card has no room beside the plan products are not timed, and that is said") {
+  const std::size_t needed = [] {
+    cuda_emulator::reset({.devices = 1});
+    const Trainer<Of<Single>, CudaOneCard> trainer{{}, Seed{1}};
+    return cuda_emulator::peak_bytes(0);
+  }();
+  cuda_emulator::Options full = timed;
+  full.device_bytes = needed + 512;
+  const Cards cards{full};
+  Trainer<Of<Single>, Autotuned<CudaOneCard>> trainer{{}, Seed{1}};
+  CHECK(count(trainer.session().layers_of_library(), " was not timed: the card has no room for it beside the plan.") > 0);
+}
+
+TEST_CASE("a folder keeps what was found: the next trainer of the program times nothing, and has the same bits") {
+  const Folder folder{"autotuned"};
+  REQUIRE(setenv("HEDDLE_TUNED", folder.path.c_str(), 1) == 0);
+  struct Unset {
+    ~Unset() { unsetenv("HEDDLE_TUNED"); }
+  } const unset;
+  const Cards cards{timed};
+  using Backend = Autotuned<CudaOneCard>;
+  const auto files = [&] { return std::distance(std::filesystem::directory_iterator{folder.path}, {}); };
+  const std::vector<float> first = weights_after<Of<DataParallel<2>>, Backend>(5);
+  CHECK(files() == 1);                    // rank 1 is on the card of rank 0, and finds its products planned
+  cuda_emulator::Options others = timed;  // now other algorithms are the fastest, and no epilogue is
+  others.fastest = 5;
+  others.epilogue_ms = 9;
+  cuda_emulator::reset(others);
+  const long before = cuda_emulator::counts().products;
+  {
+    Trainer<Of<DataParallel<2>>, Backend> trainer{{}, Seed{1}};
+    CHECK(cuda_emulator::counts().products == before);
+    CHECK(trainer.session().layers_of_library().empty());
+  }
+  CHECK(weights_after<Of<DataParallel<2>>, Backend>(5) == first);
+  CHECK(files() == 1);
+  CHECK(weights_after<Of<Single>, Backend>(5) != first);  // another program: a file of its own
+  CHECK(files() == 2);
+  for (const auto& entry : std::filesystem::directory_iterator{folder.path}) {  // the first algorithm becomes one that cuBLASLt does not know
+    std::fstream file{entry.path(), std::ios::in | std::ios::out};
+    std::string line;
+    for (int l = 0; l < 2; ++l) std::getline(file, line);
+    const std::streamoff begin = file.tellg();
+    std::getline(file, line);
+    const std::size_t number = line.find(' ', line.find(' ') + 1) + 1;
+    file.seekp(begin + static_cast<std::streamoff>(number));
+    file.put(line[number] == '0' ? '1' : '0');
+  }
+  CHECK(said([] { Trainer<Of<Single>, Backend>{{}, Seed{1}}; }).find("[heddle.R43] the tuned choices of '" + folder.path.string()) == 0);
+}
+
+TEST_CASE("each call that fails while products are tried is one sentence, or no time, and nothing is left alive") {
+  cuda_emulator::Options one = timed;
+  one.devices = 1;
+  using Small = Plan<Sequential<Linear<8, 8>, GELUTanh, Linear<8, 4>>, CrossEntropy, AdamW, Batch<4>, Single>;
+  const auto builds = [] { Trainer<Small, Autotuned<CudaOneCard>>{{}, Seed{1}}; };
+  cuda_emulator::reset(one);
+  CHECK(said(builds) == "");
+  const long calls = cuda_emulator::counts().fallible_calls;
+  int of_events = 0, of_products = 0;
+  for (long number = 1; number <= calls; number += 5) {
+    cuda_emulator::reset(one);
+    cuda_emulator::fail_call(number);
+    const std::string words = said(builds), call = cuda_emulator::failed_call();
+    CAPTURE(call);
+    of_events += call.find("cudaEvent") == 0 ? 1 : 0;
+    of_products += call.find("cublasLt") == 0 ? 1 : 0;
+    const bool may_go_on = call == "cudaMalloc" || call == "cublasLtMatmulAlgoGetHeuristic" || call == "cublasLtMatmulAlgoCheck";
+    CHECK((words.find("[heddle.R36] ") == 0 || words.find("[heddle.R14] ") == 0 || words.find("[heddle.R37] ") == 0 || (may_go_on && words.empty())));
+    CHECK(cuda_emulator::violations().empty());
+    CHECK(cuda_emulator::alive() == "");
+  }
+  CHECK(of_events > 10);
+  CHECK(of_products > 10);
 }
