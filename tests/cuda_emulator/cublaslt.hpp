@@ -40,6 +40,7 @@ struct MatrixLayout {
 struct Wishes {
   static constexpr const char* kind = "preferences of products";
   std::uint64_t workspace_bytes = 0;
+  std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;  ///< how shares of a sum may be added
   std::uint32_t alignment_of_a = 256, alignment_of_b = 256, alignment_of_c = 256, alignment_of_d = 256;
 };
 /// What cublasLtMatmulAlgo_t holds: the way to make the products of one kind, with `parts` shares of each sum.

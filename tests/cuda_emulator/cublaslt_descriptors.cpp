@@ -177,6 +177,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
     return change<Wishes>(name, preference, value, bytes, [&](Wishes& held, auto set) {
       switch (attribute) {
         case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: return set(held.workspace_bytes);
+        case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: return set(held.reductions);
         case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: return set(held.alignment_of_a);
         case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: return set(held.alignment_of_b);
         case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: return set(held.alignment_of_c);

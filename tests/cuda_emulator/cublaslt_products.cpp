@@ -23,6 +23,13 @@ constexpr std::uint32_t pack_bytes = 16;
 constexpr std::int32_t number_that_depends_on_rows = 5;  // one algorithm of TF32 on a card does
 constexpr std::int32_t most_parts = 16;
 
+/// Where an algorithm keeps the shares of a sum: two of them as numbers of the result, which are rounded if that is bfloat16.
+std::uint32_t reduction_of(const Algorithm& algorithm) {
+  if (algorithm.parts == 1) return CUBLASLT_REDUCTION_SCHEME_NONE;
+  return algorithm.number == 4   ? CUBLASLT_REDUCTION_SCHEME_INPLACE
+         : algorithm.number == 7 ? CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE
+                                 : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+}
 /// Types, transposes and epilogue as one number: an algorithm runs products of one kind.
 std::uint64_t kind_of(const Asked& asked) {
   const ProductDescription& how = asked.description;
@@ -66,7 +73,7 @@ int choose(const Asked& asked, const Wishes& wishes, int wanted, cublasLtMatmulH
   int found = 0;
   for (std::int32_t i = 0; i < there && found < wanted; ++i) {
     const Algorithm algorithm = numbered((favourite(asked, there) + i) % there, asked, wishes);
-    if (algorithm.workspace_bytes > wishes.workspace_bytes) continue;
+    if (algorithm.workspace_bytes > wishes.workspace_bytes || (reduction_of(algorithm) & ~wishes.reductions) != 0) continue;
     cublasLtMatmulHeuristicResult_t& result = results[found++];
     result = {};
     std::memcpy(&result.algo, &algorithm, sizeof algorithm);
@@ -148,6 +155,7 @@ Product product_of(const Asked& asked, const Pointers& at, const Algorithm& algo
   made.b_transposed = how.b_operation != CUBLAS_OP_N;
   made.tf32 = how.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   made.parts = parts_of(algorithm, asked);
+  made.rounds_parts = (reduction_of(algorithm) & ~CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) != 0;
   made.a = matrix(asked.a, at.a), made.b = matrix(asked.b, at.b), made.c = matrix(asked.c, at.c), made.d = matrix(asked.d, at.d);
   made.scale = scale, made.add_scale = add_scale;
   made.steps = asked.steps();

@@ -44,6 +44,8 @@ void multiply(const Product& p, const float* a, const float* b, std::int64_t col
       }
     }
     for (std::int64_t i = 0; i < columns * p.m; ++i) sums[i] += share[i];
+    if (p.rounds_parts && p.d.type == CUDA_R_16BF)
+      for (std::int64_t i = 0; i < columns * p.m; ++i) sums[i] = __bfloat162float(__float2bfloat16(sums[i]));
   }
 }
 bool bit(const Matrix& mask, std::int64_t at) { return (static_cast<const unsigned char*>(mask.numbers)[at / 8] >> (at % 8) & 1) != 0; }

@@ -31,6 +31,7 @@ struct Product {
   bool a_transposed = false, b_transposed = false;
   bool tf32 = false;
   std::int64_t parts = 1;
+  bool rounds_parts = false;  ///< each share is added as a number of the type of d
   Matrix a, b, c, d;
   float scale = 1, add_scale = 0;
   EpilogueSteps steps;

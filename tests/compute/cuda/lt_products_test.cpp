@@ -3,14 +3,18 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <vector>
 
 #include "compute/cuda/on_card.hpp"
 
 using namespace heddle;
 using namespace compute_room;
+using core_room::rounded;
+using core_room::widened;
 
 namespace {
 
@@ -29,7 +33,7 @@ TEST_CASE("each epilogue has algorithms of its own, and one for another epilogue
   const Stream stream = make_stream();
   const LtProducts lt{stream.get(), 1 << 20, false};
   const ProductPlan plain = lt.described(ending_in(Epilogue::nothing), even), relu = lt.described(ending_in(Epilogue::relu), even);
-  const OfferedAlgorithms of_plain = lt.offered(plain, even), of_relu = lt.offered(relu, even);
+  const OfferedAlgorithms of_plain = lt.offered(plain, ElementType::float32, even), of_relu = lt.offered(relu, ElementType::float32, even);
   REQUIRE(of_plain.count > 0);
   REQUIRE(of_relu.count > 0);
   CHECK(lt.takes(plain, of_plain.all[0].algo));
@@ -46,7 +50,7 @@ TEST_CASE("a matrix that GELUTanh reads has rows of a multiple of 8 numbers, or 
     shape.n = columns;
     const TypedProduct gelu = ending_in(Epilogue::gelu, shape);
     CAPTURE(columns);
-    CHECK((lt.offered(lt.described(gelu, even), even).count > 0) == (columns % 8 == 0));
+    CHECK((lt.offered(lt.described(gelu, even), ElementType::float32, even).count > 0) == (columns % 8 == 0));
   }
 }
 
@@ -76,4 +80,36 @@ TEST_CASE("a product is called by its extents and its type, and one of too many 
   many.batch = std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
   CHECK_FALSE(LtProducts::can_be_described(many));
   CHECK(LtProducts::can_be_described(outputs));
+}
+
+TEST_CASE("products that make bfloat16 are sums in float32, rounded once, by every algorithm that is offered") {
+  const on_card::Card card;
+  const Stream stream = make_stream();
+  const LtProducts lt{stream.get(), 1 << 20, false};
+  constexpr std::int64_t k = 64;
+  const TypedProduct shape{{.m = 1, .n = 8, .k = k, .b_transposed = true}, {ElementType::bfloat16, ElementType::bfloat16}};
+  std::vector<BFloat16> a(k), b(8 * k), c(8);
+  double sum = 0;  // of terms that nearly cancel: shares are large, and what they round away is seen
+  for (std::int64_t l = 0; l < k; ++l) {
+    a[static_cast<std::size_t>(l)] = rounded((l < k / 2 ? 1.0F : -1.0F) * (100.0F + static_cast<float>(l % 7)));
+    for (std::int64_t j = 0; j < 8; ++j) b[static_cast<std::size_t>(j * k + l)] = rounded(1.0F + static_cast<float>(l % 5) / 64);
+    sum += static_cast<double>(widened(a[static_cast<std::size_t>(l)])) * static_cast<double>(widened(b[static_cast<std::size_t>(l)]));
+  }
+  const CardMemory<BFloat16> on_a = card_memory<BFloat16>(a.size(), "a"), on_b = card_memory<BFloat16>(b.size(), "b"),
+                             on_c = card_memory<BFloat16>(c.size(), "c");
+  const auto copy = [&](void* to, const void* from, std::size_t numbers, cudaMemcpyKind kind) {
+    check_cuda(cudaMemcpyAsync(to, from, 2 * numbers, kind, stream.get()), "cudaMemcpyAsync");
+    wait_for(stream.get());
+  };
+  copy(on_a.get(), a.data(), a.size(), cudaMemcpyHostToDevice);
+  copy(on_b.get(), b.data(), b.size(), cudaMemcpyHostToDevice);
+  const ProductPlan plan = lt.described(shape, even);
+  const OfferedAlgorithms offers = lt.offered(plan, ElementType::bfloat16, even);
+  REQUIRE(offers.count > 3);
+  for (int way = 0; way < offers.count; ++way) {
+    lt.multiply(plan, offers.all[way].algo, shape, {on_a.get(), on_b.get(), on_c.get()}, 1);
+    copy(c.data(), on_c.get(), c.size(), cudaMemcpyDeviceToHost);
+    CAPTURE(way);
+    CHECK(std::abs(static_cast<double>(widened(c[0])) - sum) <= 0x1p-8 * std::abs(sum) + 0x1p-18 * 100 * k);
+  }
 }

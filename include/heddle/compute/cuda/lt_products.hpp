@@ -109,7 +109,8 @@ class LtProducts {
     made.c = layout(s, s.types.made, s.m, s.n, s.c_pitch, s.c_stride);
     return made;
   }
-  [[nodiscard]] OfferedAlgorithms offered(const ProductPlan& plan, const ProductAlignments& at) const {
+  /// What the heuristic has for a plan that makes numbers of a type: a sum is rounded once, when all of it is there.
+  [[nodiscard]] OfferedAlgorithms offered(const ProductPlan& plan, ElementType made, const ProductAlignments& at) const {
     LtPreference preference;
     check_cublas(cublasLtMatmulPreferenceCreate(preference.slot()), "cublasLtMatmulPreferenceCreate");
     const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
@@ -119,6 +120,8 @@ class LtProducts {
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, at[0]);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, at[2]);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, at[2]);
+    if (made == ElementType::bfloat16)  // else shares of a sum may be kept, and added, as numbers of the result
+      prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(workspace_bytes_));
     OfferedAlgorithms offers;
     int found = 0;

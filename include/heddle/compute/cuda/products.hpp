@@ -177,7 +177,7 @@ class CudaProducts {
       const auto known = tuning_->known().algorithms.find(in_numbers(s));
       if (known != tuning_->known().algorithms.end()) return take(plan, s, known->second);
     }
-    const OfferedAlgorithms offers = lt_.offered(plan, at);
+    const OfferedAlgorithms offers = lt_.offered(plan, s.types.made, at);
     if (offers.count == 0) return false;
     plan.algorithm = offers.all[tuning_ == nullptr ? 0 : fastest(plan, s, offers)].algo;
     if (tuning_ != nullptr) std::memcpy(tuning_->found().algorithms[in_numbers(s)].data(), &plan.algorithm, sizeof plan.algorithm);
