@@ -26,7 +26,7 @@ struct AutotunedWord {
 /// Law     a program has the same bits again where it reads the file of an earlier run. Else, and between layouts of a plan, bits may differ: which
 ///         algorithm is the fastest is measured, and GELUTanh in an epilogue sees numbers that are not rounded yet
 /// Errors  L09 of a backend without cards; R08 if processes differ in it; R36; R43 of a file that is none of these; D20 of a folder that takes none
-/// Source  sources.md#cublaslt
+/// Source  sources.md#cublaslt-algorithms
 /// Tested  backend/cuda_autotuned_test
 template <class Backend> using Autotuned = typename WordOn<AutotunedWord, Backend>::type;
 

@@ -15,6 +15,7 @@ namespace heddle::backend_room {
 struct TF32Word {
   static constexpr std::string_view name = "AllowTF32", and_so = " and rounds no factors";
   static void say(run_room::CardOptions& cards) { cards.tf32 = true; }
+  /// A backend of cards that rounds them.
   template <class Backend> struct On : SaidTo<Backend, TF32Word> {
     /// For verify: a product is within 2^-10 of its largest element, and ten of them stand one behind the other.
     static constexpr double verified_within = 1e-2;

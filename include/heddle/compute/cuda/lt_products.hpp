@@ -72,7 +72,7 @@ struct ProductAddresses {
   void* sums;
 };
 
-/// A handle of cuBLASLt with a workspace, in one stream.
+/// A handle of cuBLASLt with a workspace, in one stream: of 32 MiB, and 8 algorithms for a product at most.
 ///
 /// Errors  R36 if a call fails; R14 if the card has no room for the workspace
 /// Tested  compute/cuda/lt_products_test, compute/cuda/products_test
