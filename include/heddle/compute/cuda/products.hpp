@@ -101,11 +101,11 @@ class CudaProducts {
   }
   template <class In, class Made>
   static ProductAlignments alignments(const ProductShape& s, const In* a, const In* b, const Made* c, const Made* bias) {
-    return {alignment(a, s, s.a_stride), alignment(b, s, s.b_stride), alignment(c, s, s.c_stride), alignment(bias, s, 0)};
+    return ProductAlignments{alignment(a, s, s.a_stride), alignment(b, s, s.b_stride), alignment(c, s, s.c_stride), alignment(bias, s, 0)};
   }
   template <class In, class Made> static TypedProduct typed(const ProductShape& shape) {
     static_assert(std::is_same_v<Made, float> || std::is_same_v<Made, In>);
-    return {shape, {type_of_values<In>, type_of_values<Made>}};
+    return TypedProduct{shape, ProductTypes{type_of_values<In>, type_of_values<Made>}};
   }
   static ProductShape without_epilogue(ProductShape shape) {
     shape.epilogue = Epilogue::nothing;
@@ -117,7 +117,8 @@ class CudaProducts {
     if (shape.m == 0 || shape.n == 0 || shape.batch == 0) return true;
     const ProductPlan* const plan = plan_of(typed<In, Made>(shape), alignments(shape, a, b, c, beside.bias));
     if (plan == nullptr) return false;
-    lt_.multiply(*plan, plan->algorithm, shape, {a, b, c, beside.bias, beside.kept, beside.sums}, scale);
+    const ProductAddresses at{a, b, c, beside.bias, beside.kept, beside.sums};  // a name: nvcc 13 drops the braces of an argument
+    lt_.multiply(*plan, plan->algorithm, shape, at, scale);
     if (plan->bias_behind)
       launch_each<AddBias>(lt_.stream(), shape.batch * shape.m * shape.n, shape.m, shape.n, shape.row_pitch(), shape.c_stride, beside.bias, c);
     return true;

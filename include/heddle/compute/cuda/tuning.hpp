@@ -111,8 +111,8 @@ class CudaTuning {
     Fastest best{};
     for (int way = 0; way < count; ++way) {
       const float time = microseconds([&] { run(way); });
-      if (way == 0) best = {0, time, time};
-      if (time < best.microseconds) best = {way, time, best.first};
+      if (way == 0) best = Fastest{0, time, time};
+      if (time < best.microseconds) best = Fastest{way, time, best.first};
     }
     return is_faster(best.microseconds, best.first) ? best : Fastest{0, best.first, best.first};
   }
