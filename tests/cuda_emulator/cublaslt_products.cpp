@@ -140,6 +140,10 @@ cublasStatus_t look_at_results(const Asked& asked, const Pointers& at, float add
     return is_one_piece(asked.d) && is_one_piece(factor) && overlap(at.d, bytes_held(asked.d), begin, bytes_held(factor));
   };
   if (lies_under_result(asked.a, at.a) || lies_under_result(asked.b, at.b)) return mistake("writes its result over a factor");
+  const ProductDescription& how = asked.description;
+  const bool mask = asked.steps().relu || asked.steps().relu_gradient;
+  const auto kept_bytes = static_cast<std::size_t>(how.kept_pitch * asked.n()) * (mask ? 1 : 8 * bytes_of(asked.d.type)) / 8;
+  if (how.kept != nullptr && overlap(at.d, bytes_held(asked.d), how.kept, kept_bytes)) return mistake("has its auxiliary matrix where its result is");
   if (add_scale != 0 && at.c == at.d && (asked.c.pitch != asked.d.pitch || asked.c.batch_stride != asked.d.batch_stride))
     return mistake("adds to its result, but c and d have different layouts");
   return CUBLAS_STATUS_SUCCESS;
