@@ -25,7 +25,7 @@
 using namespace plans_on_cards;
 using namespace heddle::compute_room;
 using card_step::CardStep, card_step::Launched;
-using gpu_check::microseconds, gpu_check::TimedLayer, gpu_check::zeros;
+using gpu_check::draws, gpu_check::microseconds, gpu_check::TimedLayer, gpu_check::zeros;
 
 namespace {
 
@@ -90,7 +90,7 @@ class LossOfGpt2 {
   }
 
  private:
-  CardMemory<BFloat16> logits_ = zeros<BFloat16>(the_stream(), rows* positions* words);
+  CardMemory<BFloat16> logits_ = draws<BFloat16>(the_stream(), rows* positions* words, 1);
   CardMemory<std::int32_t> targets_ = zeros<std::int32_t>(the_stream(), rows* positions);
   CardMemory<CudaNumbers> numbers_ = zeros<CudaNumbers>(the_stream(), 1);
   CardMemory<double> sums_ = zeros<double>(the_stream(), most_loss_blocks);
@@ -98,9 +98,9 @@ class LossOfGpt2 {
 /// Beside layers: sums, roundings, the optimizer.
 void others() {
   const auto parameters = static_cast<std::int64_t>(gpt2_parameters), table = words * 768, values = rows * positions * 768;
-  CardMemory<float> p = zeros<float>(the_stream(), parameters), g = zeros<float>(the_stream(), parameters);
-  CardMemory<float> m = zeros<float>(the_stream(), parameters), v = zeros<float>(the_stream(), parameters);
-  CardMemory<BFloat16> halves = zeros<BFloat16>(the_stream(), parameters);
+  CardMemory<float> p = draws<float>(the_stream(), parameters, 1), g = draws<float>(the_stream(), parameters, 2);
+  CardMemory<float> m = draws<float>(the_stream(), parameters, 3), v = zeros<float>(the_stream(), parameters);
+  CardMemory<BFloat16> halves = draws<BFloat16>(the_stream(), parameters, 4);
   CardMemory<std::byte> constants = zeros<std::byte>(the_stream(), sizeof(AdamW::Constants));
   const CudaQueue queue{the_stream(), nullptr, nullptr, false, nullptr};
   const CudaMemory space{&queue};
@@ -131,7 +131,7 @@ void decisions() {
                 rows, threads, static_cast<double>(us), 4e-3 * static_cast<double>(rows * positions * words) / static_cast<double>(us));
   }
   const std::int64_t vectors = rows * positions;
-  CardMemory<BFloat16> from = zeros<BFloat16>(the_stream(), vectors * 3072);
+  CardMemory<BFloat16> from = draws<BFloat16>(the_stream(), vectors * 3072, 1);
   CardMemory<float> to = zeros<float>(the_stream(), 256 * 3072);
   for (const std::int64_t columns : {768, 2304, 3072})
     for (const std::int64_t shares : {32, 64, 128}) {
