@@ -137,19 +137,30 @@ if(HEDDLE_WITH_CUDA AND TARGET heddle_eigen)
   heddle_offer(cuda "the CUDA toolkit" "Fix: install the CUDA toolkit, 12.4 or newer, and have nvcc on the PATH" "if plans are to run on cards" heddle_eigen CUDA::cudart CUDA::cublasLt)
 endif()
 
-# nvcc is called by a command, so no project has to enable the language CUDA. Code for sm_80 runs on all cards of 8.x; what is newer than the last of
+# nvcc is called by a command, so no project has to enable the language CUDA. Code for sm_80 runs on all cards of 8.x; what is newer than the newest of
 # these translates its PTX when it first runs it.
 if(TARGET heddle_cuda AND CUDAToolkit_NVCC_EXECUTABLE)
   set(HEDDLE_CUDA_ARCHITECTURES "80;90" CACHE STRING "Compute capabilities of the cards that heddle::cuda_kernels is compiled for, as 80;90, or native for the cards of this machine")
   if(NOT HEDDLE_CUDA_ARCHITECTURES MATCHES "^(native|[0-9][0-9]+[af]?(;[0-9][0-9]+[af]?)*)$")
     message(FATAL_ERROR "heddle: HEDDLE_CUDA_ARCHITECTURES is '${HEDDLE_CUDA_ARCHITECTURES}', which names no compute capabilities. Fix: -DHEDDLE_CUDA_ARCHITECTURES=90 for an H100 or H200, \"80;90\" for several, or native.")
   endif()
+  foreach(heddle_card IN LISTS HEDDLE_CUDA_ARCHITECTURES)
+    string(REGEX MATCH "^[0-9]+" heddle_number "${heddle_card}")
+    if(heddle_number AND heddle_number LESS 80)  # compute/cuda/block.hpp says the same to nvcc (L29)
+      message(FATAL_ERROR "heddle: HEDDLE_CUDA_ARCHITECTURES has ${heddle_card}, but Heddle's kernels run on cards of compute capability 8.0 or newer. Fix: -DHEDDLE_CUDA_ARCHITECTURES=80 for an A100, 90 for an H100 or H200, \"80;90\" for all of them.")
+    endif()
+  endforeach()
+  set(HEDDLE_CUDA_FLAGS "" CACHE STRING "Further flags of nvcc for heddle::cuda_kernels, as -fmad=false")
+  separate_arguments(heddle_cuda_flags UNIX_COMMAND "${HEDDLE_CUDA_FLAGS}")
   set(heddle_gencode -arch=native)
   if(NOT HEDDLE_CUDA_ARCHITECTURES STREQUAL "native")
     set(heddle_gencode ${HEDDLE_CUDA_ARCHITECTURES})
     list(TRANSFORM heddle_gencode REPLACE "^(.+)$" "--generate-code=arch=compute_\\1,code=sm_\\1")
-    list(GET HEDDLE_CUDA_ARCHITECTURES -1 heddle_newest)
-    if(heddle_newest MATCHES "^[0-9]+$")  # code for one kind of card alone (90a) has no PTX for others
+    set(heddle_newest ${HEDDLE_CUDA_ARCHITECTURES})
+    list(FILTER heddle_newest INCLUDE REGEX "^[0-9]+$")  # code for one kind of card alone (90a) has no PTX for others
+    if(heddle_newest)
+      list(SORT heddle_newest COMPARE NATURAL ORDER DESCENDING)
+      list(GET heddle_newest 0 heddle_newest)
       list(APPEND heddle_gencode "--generate-code=arch=compute_${heddle_newest},code=compute_${heddle_newest}")
     endif()
   endif()
@@ -160,7 +171,7 @@ if(TARGET heddle_cuda AND CUDAToolkit_NVCC_EXECUTABLE)
   endif()
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/generated")
   add_custom_command(OUTPUT "${heddle_kernels_object}"
-    COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O2 --expt-relaxed-constexpr ${heddle_gencode} ${heddle_host_compiler} -Xcompiler=-fPIC "-I${include_folder}" "-I${PROJECT_BINARY_DIR}/generated"
+    COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O2 --expt-relaxed-constexpr ${heddle_gencode} ${heddle_host_compiler} -Xcompiler=-fPIC ${heddle_cuda_flags} "-I${include_folder}" "-I${PROJECT_BINARY_DIR}/generated"
       -MMD -MF "${heddle_kernels_object}.d" -MT "${heddle_kernels_object}" -c "${PROJECT_SOURCE_DIR}/src/cuda_kernels.cu" -o "${heddle_kernels_object}"
     DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda_kernels.cu" "${headers_hash}" DEPFILE "${heddle_kernels_object}.d"
     COMMENT "Compiling the kernels of Heddle for ${HEDDLE_CUDA_ARCHITECTURES}" VERBATIM)

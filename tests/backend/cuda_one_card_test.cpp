@@ -6,8 +6,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -191,11 +193,21 @@ TEST_CASE("a loss that is not finite is told after the step, and the trainer say
   Rows wrong(16);
   wrong.inputs[33] = std::numeric_limits<float>::infinity();
   const std::string words = said([&] { trainer.step(wrong.batch()); });
-  CHECK(words.find("[heddle.R02]") != std::string::npos);
-  CHECK(words.find("the input has such a value in row 1, feature 13. The step was made before that was known. Fix: load a checkpoint") !=
-        std::string::npos);
+  CHECK(words ==
+        "[heddle.R02] the loss of step 1 is NaN in all rows of a rank together; the input has such a value in row 1, feature 13. The step was made "
+        "before that was "
+        "known. Fix: make a new trainer and load the parameters of the last good step, or put Guarded into the plan; and lower the learning rate or "
+        "repair the data.");
   CHECK(trainer.interrupted());
-  CHECK(said([&] { trainer.save("never.safetensors"); }).find("[heddle.R04]") != std::string::npos);
+  const std::string after =
+      "[heddle.R04] step 1 was interrupted after it had changed parameters, and those from before it are gone. Fix: make a new "
+      "trainer and load the parameters of the last good step.";
+  CHECK(said([&] { trainer.save("never.safetensors"); }) == after);
+  CHECK(said([&] { trainer.step(Rows(16).batch()); }) == after);
+  std::ifstream page("docs/errors.md");
+  std::ostringstream text;
+  text << page.rdbuf();
+  for (const std::string& sentence : {words, after}) CHECK(text.str().find(sentence + "\n") != std::string::npos);
 }
 
 TEST_CASE("a loss that is not finite holds a guarded step on one card, in every micro-batch and on every logical device, and training goes on") {

@@ -167,15 +167,24 @@ def cuda_kernels(project, scratch, compiler):
     if of_newer_cards:
         sys.exit(f"consume.py: lines for cards newer than sm_80, for which nvcc does not compile here: {of_newer_cards}")
     run(nvcc, "-std=c++20", "--expt-relaxed-constexpr", "-I", project / "include", "-Xcompiler", "-fsyntax-only", "-c", HERE / "cuda_kernels" / "numbers_of_types.cu",
-        "-o", scratch / "numbers.o")
+        "-arch=sm_80", "-o", scratch / "numbers.o")
+    said("[heddle.L29] Heddle's kernels run on cards of compute capability 8.0 or newer, but this file is compiled for an older one. Fix: nvcc -arch=sm_90", run(
+        nvcc, "-std=c++20", "--expt-relaxed-constexpr", "-I", project / "include", "-c", HERE / "cuda_kernels" / "numbers_of_types.cu", "-arch=sm_75", "-o",
+        scratch / "numbers.o", fails=True))
     os.environ["NVCC_APPEND_FLAGS"] = "-Xptxas -O0 -Xcicc -O0"  # no card runs these kernels here, and nvcc takes a third of the time
     output = run("cmake", "--preset", "install", "-B", scratch / "odd", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=hopper", cwd=project, fails=True)
     said("HEDDLE_CUDA_ARCHITECTURES is 'hopper', which names no compute capabilities. Fix: -DHEDDLE_CUDA_ARCHITECTURES=90 for", output)
-    run("cmake", "--preset", "install", "-B", scratch / "both", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_BUILD_CUDA_KERNELS=ON", "-DHEDDLE_WITH_MPI=OFF", cwd=project)
-    asked = "".join(path.read_text() for path in (scratch / "both").rglob("build.*"))
-    for code, what in (("80,code=sm_80", "code for sm_80"), ("90,code=sm_90", "code for sm_90"), ("90,code=compute_90", "PTX of the last architecture, for newer cards")):
-        if f"--generate-code=arch=compute_{code}" not in asked:
-            sys.exit(f"consume.py: nvcc is not asked for {what}")
+    output = run("cmake", "--preset", "install", "-B", scratch / "old", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=90;75", cwd=project, fails=True)
+    said("HEDDLE_CUDA_ARCHITECTURES has 75, but Heddle's kernels run on cards of compute capability 8.0 or newer. Fix: -DHEDDLE_CUDA_ARCHITECTURES=80 for", output)
+    for cards, flags in ((), ()), (("-DHEDDLE_CUDA_ARCHITECTURES=90;80",), ("-DHEDDLE_CUDA_FLAGS=-fmad=false -lineinfo",)):
+        run("cmake", "--preset", "install", "-B", scratch / "both", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_BUILD_CUDA_KERNELS=ON", "-DHEDDLE_WITH_MPI=OFF", *cards, *flags,
+            cwd=project)
+        asked = "".join(path.read_text() for path in (scratch / "both").rglob("build.*"))
+        for code, what in (("80,code=sm_80", "code for sm_80"), ("90,code=sm_90", "code for sm_90"), ("90,code=compute_90", "PTX of the newest architecture, for newer cards")):
+            if f"--generate-code=arch=compute_{code}" not in asked:
+                sys.exit(f"consume.py: nvcc is not asked for {what}")
+        if (" -fmad=false -lineinfo " in asked) != bool(flags):
+            sys.exit("consume.py: nvcc is not given the flags of HEDDLE_CUDA_FLAGS, and these alone")
     prefix = install(project, scratch, compiler, "-DHEDDLE_BUILD_CUDA_KERNELS=ON", f"-DHEDDLE_CUDA_ARCHITECTURES={os.environ.get('HEDDLE_TESTED_CARDS', '90').replace(',', ';')}",
                      "-DHEDDLE_WITH_MPI=OFF")
     configure(HERE / "cuda_kernels", scratch / "user", compiler, prefix)

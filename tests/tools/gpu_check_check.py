@@ -43,7 +43,7 @@ with tempfile.TemporaryDirectory() as folder:
     ended = run("--to", folder + "/made", path=folder)
     check("no GPU, and nothing built to run there", run("--run-only", path=folder).returncode == 77, ended)
     check("no GPU", ended.returncode == 77 and ended.stdout == "SKIPPED: no NVIDIA GPU was found here\n" and not os.path.exists(folder + "/made"), ended)
-PARTS = ("plans", "kernels", "halves", "step", "habits", "cards", "rates", "graphs", "bits", "bits_fused", "products")
+PARTS = ("plans", "plans_unfused", "kernels", "halves", "step", "habits", "cards", "rates", "graphs", "bits", "bits_fused", "products")
 EXAMPLES = pathlib.Path(SCRIPT).resolve().parents[1] / "examples" / "on_cards"
 
 
@@ -68,6 +68,22 @@ def run_stand_ins(cards, *options, without=(), **said):
         return ended, ended.tables.get("examples", "")
 
 
+def build_with_stand_in():
+    """Program -> what nvcc is given for it, beside a stand-in for nvcc that says so and makes an empty file."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = pathlib.Path(folder)
+        (here / "bin").mkdir()
+        stand_in(here / "bin" / "nvcc", 'for last; do :; done', f'echo "$@" >"{here}/$(basename "$last").given"', ': >"$last"')
+        environment = dict(os.environ, PATH=f"{here / 'bin'}:{os.environ['PATH']}", EIGEN=str(here), JOBS="1")
+        (here / "Eigen").mkdir()
+        ended = subprocess.run([SCRIPT, "--build-only", "--to", f"{folder}/made"], capture_output=True, text=True, timeout=300, env=environment)
+        return ended, {path.stem: path.read_text() for path in here.glob("*.given")}
+
+
+ended, given = build_with_stand_in()
+unfused = {program for program, command in given.items() if "-fmad=false" in command.split()}
+check("programs are built as users build, and laws of bits without fused multiply-adds too", ended.returncode == 0 and unfused == {"plans_unfused", "bits"}
+      and set(PARTS) <= set(given) and "tools/gpu/plans.cu" in given["plans_unfused"], ended)
 as_expected = {name: [f"cat '{EXAMPLES}/{name}.expected'"] for name in ("mnist_on_card", "gpt_on_card", "one_word")}
 line = ["[ $RANK = 0 ] && first=', says the first process'", 'echo "loss 1.759 after 20 steps$first"']
 ended, table = run_stand_ins(4, one_process_per_gpu=["true"], one_process_per_gpu_without_mpi=line, **as_expected)

@@ -23,22 +23,27 @@ namespace heddle::compute_room {
 [[nodiscard]] constexpr bool lacks_kernel(cudaError_t e) {
   return e == cudaErrorNoKernelImageForDevice || e == cudaErrorInvalidDeviceFunction || e == cudaErrorUnsupportedPtxVersion;
 }
+/// What a card of this compute capability, 80 of 8.0, can be given; 0 of one that is not known.
+[[nodiscard]] HEDDLE_COLD inline std::string remedy_of_kernel(int capability) {
+  if (capability > 0 && capability < 80) return "take a card of compute capability 8.0 or newer; Heddle's kernels run on no older one";
+  const std::string named = capability > 0 ? std::to_string(capability) : "native";
+#if defined(__CUDACC__)
+  return "give nvcc -arch=" + (capability > 0 ? "sm_" + named : named);
+#elif defined(HEDDLE_CUDA_KERNELS)
+  return "configure with -DHEDDLE_CUDA_ARCHITECTURES=" + named + ", and build heddle::cuda_kernels again";
+#else
+  return "link heddle::cuda_kernels, since the compiler of this file compiles no kernel for a card, or compile the file with nvcc";
+#endif
+}
 /// R41: the kernels of the program are those of other cards, or of none. A card of compute capability 8.0 runs none of sm_90.
 [[noreturn]] HEDDLE_COLD inline void refuse_kernel(cudaError_t e, const char* kernel) {
-  int card = 0, major = 0, minor = 0;
-  std::string named = "native";
+  int card = 0, major = 0, minor = 0, capability = 0;
   if (cudaGetDevice(&card) == cudaSuccess && cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, card) == cudaSuccess &&
       cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, card) == cudaSuccess)
-    named = std::to_string(10 * major + minor);
-#if defined(__CUDACC__)
-  const std::string fix = "give nvcc -arch=" + (named == "native" ? named : "sm_" + named);
-#elif defined(HEDDLE_CUDA_KERNELS)
-  const std::string fix = "configure with -DHEDDLE_CUDA_ARCHITECTURES=" + named + ", and build heddle::cuda_kernels again";
-#else
-  const std::string fix = "link heddle::cuda_kernels, since the compiler of this file compiles no kernel for a card, or compile the file with nvcc";
-#endif
+    capability = 10 * major + minor;
   throw Error(Code{'R', 41}, std::string{"the kernel "} + kernel + " is not compiled for this card" +
-                                 (named == "native" ? "" : ", which is sm_" + named) + ": " + cudaGetErrorName(e) + ". Fix: " + fix + ".");
+                                 (capability == 0 ? "" : ", which is sm_" + std::to_string(capability)) + ": " + cudaGetErrorName(e) +
+                                 ". Fix: " + remedy_of_kernel(capability) + ".");
 }
 
 /// R36: a call of the runtime has failed. `what` names it.
