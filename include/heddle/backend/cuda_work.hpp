@@ -224,7 +224,7 @@ class CudaWork {
     counted_.clear();
     each([this](std::int64_t first, std::int64_t n) {
       const auto line = [](std::int64_t element) { return static_cast<std::int32_t>(element / LineRange::elements); };
-      counted_.push_back({line(first), line(first + n)});
+      counted_.push_back(LineRange{line(first), line(first + n)});
     });
     compute_room::square_sum(card_.stream(), elements, parts, values, counted_, partials_.get(), to, add);
   }

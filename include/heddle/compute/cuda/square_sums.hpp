@@ -144,10 +144,10 @@ struct TreeOfParts {
   std::vector<LineRange> between;
   std::int32_t at = 0;
   for (const LineRange& range : counted) {
-    if (range.begin > at) between.push_back({at, range.begin});
+    if (range.begin > at) between.push_back(LineRange{at, range.begin});
     at = range.end;
   }
-  if (const auto all = static_cast<std::int32_t>(elements / LineRange::elements); at < all) between.push_back({at, all});
+  if (const auto all = static_cast<std::int32_t>(elements / LineRange::elements); at < all) between.push_back(LineRange{at, all});
   return between;
 }
 /// Queues sums[share] of all shares, without the lines between. One launch leaves out 127 ranges; a share that has more alone is summed by several
@@ -159,7 +159,7 @@ inline void sum_shares_of_squares(cudaStream_t stream, const SquareShares& cut, 
   for (int first = 0; first < cut.all();) {
     LinesLeftOut out;
     const bool goes_on = from > cut.begin_line(first);
-    if (goes_on) out.append({cut.begin_line(first), from});
+    if (goes_on) out.append(LineRange{cut.begin_line(first), from});
     while (next < between.size() && between[next].end <= from) ++next;
     std::size_t taken = next;
     for (; taken < between.size() && out.count < LinesLeftOut::most - 1; ++taken) out.append(between[taken]);
@@ -167,7 +167,7 @@ inline void sum_shares_of_squares(cudaStream_t stream, const SquareShares& cut, 
     if (goes_on) end = std::min(end, first + 1);
     const bool stops_within = end == first;
     from = stops_within ? between[taken].begin : end < cut.all() ? cut.begin_line(end) : from;
-    if (stops_within) out.append({from, cut.end_line(first)});
+    if (stops_within) out.append(LineRange{from, cut.end_line(first)});
     const int last = stops_within ? first + 1 : end;
     launch<SumSquares>(stream, extents_of(std::int64_t{last - first} * warp_threads, 1, SquareShares::threads), cut, first, last, values, out, sums,
                        goes_on);
