@@ -94,10 +94,25 @@ class CardStep {
       case ListOp::tie: begin("sum of tied gradients"); return launch("AddArrays", "gradients of tied parameters", 3 * float_bytes * elements());
       case ListOp::step:
         if (!p_.buckets[line.bucket].steps()) return;
+        if (p_.clips) {
+          begin("clipping of gradients");
+          launch("ClipAll", "gradients times the factor of their norm", 2 * float_bytes * elements());
+        }
         begin("step of AdamW");
         return launch("UpdateElements", "AdamW", 7 * float_bytes * elements());
+      case ListOp::norm: return norm();
+      case ListOp::clip: return launch("TakeNorm", "norm of gradients", 0);
       case ListOp::report: return;
       default: throw std::invalid_argument("a CardStep has no line of operation " + std::to_string(static_cast<int>(line.op)));
+    }
+  }
+  /// A use of tied parameters beside their owner's has gradients that do not count.
+  void norm() {
+    begin("norm of gradients");
+    for (int u = 0; u < p_.unit_count; ++u) {
+      if (!p_.units[u].counts) continue;
+      launch("SumSquares", "norm of gradients", float_bytes * static_cast<double>(p_.units[u].elements));
+      launch("TreeOfParts", "norm of gradients", 0);
     }
   }
   /// How many entries behind it run with it.

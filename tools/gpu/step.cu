@@ -119,10 +119,32 @@ void others() {
   std::printf("| all parameters to bfloat16 at once | %.0f us, %.0f GB/s |\n", static_cast<double>(all),
               6e-3 * static_cast<double>(parameters / all));
 }
+/// The squares of all gradients, unit by unit, as Clip<GlobalNorm> has them.
+void norm_of_gradients() {
+  const Program& clipped = lower<Plan<Gpt2, CrossEntropy, AdamW, Batch<rows>, Single, Mixed<BFloat16>, Clip<GlobalNorm>>>();
+  const std::int64_t elements = clipped.arenas[0].flat_elements();
+  CardMemory<float> g = zeros<float>(the_stream(), elements), norms = zeros<float>(the_stream(), clipped.unit_count);
+  CardMemory<float> scratch = zeros<float>(the_stream(), square_sum_scratch);
+  std::int64_t counted = 0;
+  int units = 0;
+  for (int u = 0; u < clipped.unit_count; ++u)
+    if (clipped.units[u].counts) counted += clipped.units[u].elements, ++units;
+  const float us = timed([&] {
+    for (int u = 0; u < clipped.unit_count; ++u) {
+      const plan_room::FlatUnit& unit = clipped.units[u];
+      if (!unit.counts) continue;
+      const std::vector<LineRange> all{LineRange{0, static_cast<std::int32_t>(unit.elements / LineRange::elements)}};
+      square_sum(the_stream(), unit.elements, Layout::unit_parts, g.get() + unit.begin, all, scratch.get(), norms.get() + u, false);
+    }
+  });
+  std::printf("| squares of %lld gradients in %d units | %.0f us, %.0f GB/s |\n", static_cast<long long>(counted), units, static_cast<double>(us),
+              4e-3 * static_cast<double>(counted) / static_cast<double>(us));
+}
 /// What a card alone says; one line each.
 void decisions() {
   std::printf("| question | measured |\n|---|---|\n");
   others();
+  norm_of_gradients();
   LossOfGpt2 loss;
   for (const int threads : {256, 512, 768}) {
     const float us = loss(threads);

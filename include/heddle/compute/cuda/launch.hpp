@@ -63,8 +63,10 @@ inline void check_cuda(cudaError_t e, const char* what) {
   if (e != cudaSuccess) refuse_cuda(e, what);
 }
 
-/// An argument as a launch has it: const of what a pointer points at is left out, so a kernel is compiled once for both.
+/// An argument as a launch has it: const of what a pointer points at is left out, so a kernel is compiled once for both. A kernel that takes a
+/// reference reads the argument where the launch has put it.
 template <class A> struct AsLaunched { using type = A; };
+template <class T> struct AsLaunched<const T&> { using type = T; };
 template <class T> struct AsLaunched<const T*> { using type = T*; };
 /// A kernel with what it is launched with: KernelOf<FinishLoss, std::int64_t, double, double*, float*>.
 template <class K, class... A> struct KernelOf {};
