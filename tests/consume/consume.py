@@ -182,9 +182,11 @@ def cuda_kernels(project, scratch, compiler):
     run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", "train")
     if "nvcc" in (scratch / "user" / "build.ninja").read_text():
         sys.exit("consume.py: nvcc is asked to compile a file of the user")
-    output = run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", "unlinked", fails=True)
-    if output.count("heddle_R42_the_target_heddle_cuda_kernels_is_not_linked") != 1:
-        sys.exit("consume.py: the linker does not say in one line that heddle::cuda_kernels is missing")
+    for target, named in (("unlinked", "heddle_R42_the_target_heddle_cuda_kernels_is_not_linked"),
+                          ("without_kernels", "heddle_R41_compile_this_file_with_nvcc_or_link_the_target_heddle_cuda_kernels")):
+        output = run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", target, fails=True)
+        if output.count(named) != 1 or output.count("undefined reference") != 1:
+            sys.exit(f"consume.py: the linker does not say {named} in one line")
     has_card = os.path.exists("/dev/nvidiactl")
     said("on a card it is " if has_card else "[heddle.R37] there is no driver of NVIDIA.", run(scratch / "user" / "train", fails=not has_card))
     return 0
