@@ -84,16 +84,16 @@ ended, given = build_with_stand_in()
 unfused = {program for program, command in given.items() if "-fmad=false" in command.split()}
 check("programs are built as users build, and laws of bits without fused multiply-adds too", ended.returncode == 0 and unfused == {"plans_unfused", "bits"}
       and set(PARTS) <= set(given) and "tools/gpu/plans.cu" in given["plans_unfused"], ended)
-as_expected = {name: [f"cat '{EXAMPLES}/{name}.expected'"] for name in ("mnist_on_card", "gpt_on_card", "one_word")}
+as_expected = {name: [f"cat '{EXAMPLES}/{name}.expected'"] for name in ("mnist_on_card", "gpt_on_card", "one_word", "own_parts")}
 line = ["[ $RANK = 0 ] && first=', says the first process'", 'echo "loss 1.759 after 20 steps$first"']
 ended, table = run_stand_ins(4, one_process_per_gpu=["true"], one_process_per_gpu_without_mpi=line, **as_expected)
-check("examples that print what is expected", ended.returncode == 0 and table.count("| prints what is expected | ") == 5 and "examples: 0 rows wrong" in table, ended)
+check("examples that print what is expected", ended.returncode == 0 and table.count("| prints what is expected | ") == 6 and "examples: 0 rows wrong" in table, ended)
 close = ["sed 's/1.849/1.861/; s/1.000/0.995/' " + f"'{EXAMPLES}/mnist_on_card.expected'"]
 ended, table = run_stand_ins(1, one_process_per_gpu=["true"], **dict(as_expected, mnist_on_card=close))
-check("numbers that are close, and an example that needs more cards", ended.returncode == 0 and table.count("| prints what is expected | ") == 3
+check("numbers that are close, and an example that needs more cards", ended.returncode == 0 and table.count("| prints what is expected | ") == 4
       and "| one_process_per_gpu | SKIPPED: it needs 4 cards, 1 is here |" in table, ended)
 far = ["sed 's/1.849/1.949/' " + f"'{EXAMPLES}/mnist_on_card.expected'"]
-ended, table = run_stand_ins(1, mnist_on_card=far, gpt_on_card=["echo '[heddle.R36] it failed'", "exit 1"], one_word=["echo no table"])
+ended, table = run_stand_ins(1, mnist_on_card=far, gpt_on_card=["echo '[heddle.R36] it failed'", "exit 1"], one_word=["echo no table"], own_parts=as_expected["own_parts"])
 check("an example that prints other numbers, one that fails, one that says something else, one that was not built", ended.returncode == 1
       and "| mnist_on_card | **prints something else** |" in table and "| gpt_on_card | **ended with 1** |" in table and "[heddle.R36] it failed |" in table
       and "| one_word | **prints something else** |" in table and "| one_process_per_gpu | SKIPPED: it was not built, mpicxx was not found |" in table
@@ -119,7 +119,7 @@ if "--build" in sys.argv:
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         ended = run("--build-only", "--to", folder)
-        always = set(PARTS) | {"gpt_on_card", "one_word", "one_process_per_gpu_without_mpi"}
+        always = set(PARTS) | {"gpt_on_card", "one_word", "own_parts", "one_process_per_gpu_without_mpi"}
         if "SKIPPED: cuDNN" not in ended.stdout:
             always.add("cudnn")
         check("all programs compile without a warning", ended.returncode == 0 and ended.stderr == "" and always <= set(os.listdir(folder))
