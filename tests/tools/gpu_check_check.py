@@ -6,6 +6,7 @@ usage: gpu_check_check.py SCRIPT [--build]
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,9 @@ for seconds in ([], ["0"], ["9m"], ["--peers"]):
     ended = run("--within", *seconds)
     check("a time that is none", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --within lacks its seconds. Fix: "), ended)
 ended = run("--help")
-check("--help", ended.returncode == 0 and all(option in ended.stdout for option in ("--to FOLDER", "--within SECONDS", "--peers", "--sanitize", "--build-only", "--run-only")), ended)
+check("--help: what the tool is for, and a line for each option of the line with all of them", ended.returncode == 0 and ended.stdout.startswith("Builds and runs on an NVIDIA GPU")
+      and ended.stdout.splitlines()[-1].startswith("  --") and set(re.findall(r"^  (--[a-z-]+)", ended.stdout, re.M)) ==
+      set(re.findall(r"--[a-z-]+", re.search("^usage: (.*)", ended.stdout, re.M).group(1))) == {"--to", "--within", "--peers", "--sanitize", "--build-only", "--run-only"}, ended)
 ended = run("--build-only", "--run-only")
 check("nothing to do", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --build-only and --run-only leave nothing to do. Fix: "), ended)
 with tempfile.TemporaryDirectory() as folder:
