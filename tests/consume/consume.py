@@ -106,6 +106,37 @@ def components(project, scratch, compiler):
         said("Fix: ./heddle test installs them on Debian and Ubuntu; cmake --preset install needs none of them.", output)
 
 
+def asked_for(project, scratch, compiler):
+    """An option that is ON and cannot be had is an end with what is in the way, which is not always what it is called after. Nothing is built."""
+    build, off = scratch / "build", "was not found, so there is no target"
+    given = {f"HEDDLE_WITH_{name}": "AUTO" for name in ("MPI", "CUDA", "NCCL", "CUDNN")}
+    given.update({"HEDDLE_WITH_EIGEN": "ON", "HEDDLE_BUILD_COMPILED": "OFF", "HEDDLE_BUILD_CUDA_KERNELS": "OFF", "CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit": "OFF"})
+
+    def configured(fails=True, **options):
+        unknown = set(options) - set(given)
+        assert not unknown, unknown
+        return run("cmake", "--preset", "install", "-B", build, f"-DCMAKE_CXX_COMPILER={compiler}", *(f"-D{name}={value}" for name, value in {**given, **options}.items()),
+                   cwd=project, fails=fails)
+
+    def stops(words, **options):
+        output = configured(**options)
+        said(f"heddle: {words}.", output)
+        if output.count("CMake Error") != 1:
+            sys.exit("consume.py: CMake says more than one error")
+
+    no_eigen = "but HEDDLE_WITH_EIGEN, which it needs, is OFF. Fix: set HEDDLE_WITH_EIGEN=ON, or set"
+    for option in ("HEDDLE_WITH_MPI", "HEDDLE_WITH_CUDA", "HEDDLE_WITH_NCCL", "HEDDLE_WITH_CUDNN", "HEDDLE_BUILD_COMPILED", "HEDDLE_BUILD_CUDA_KERNELS"):
+        stops(f"{option} is ON, {no_eigen} {option}=OFF", HEDDLE_WITH_EIGEN="OFF", **{option: "ON"})
+    no_toolkit = "the CUDA toolkit was not found. Fix: install the CUDA toolkit, 12.4 or newer, and have nvcc on the PATH, or set"
+    for option in ("HEDDLE_WITH_NCCL", "HEDDLE_WITH_CUDNN", "HEDDLE_BUILD_CUDA_KERNELS"):
+        stops(f"{option} is ON, but HEDDLE_WITH_CUDA, which it needs, is OFF. Fix: set HEDDLE_WITH_CUDA=ON, or set {option}=OFF", HEDDLE_WITH_CUDA="OFF", **{option: "ON"})
+        stops(f"{option} is ON, but {no_toolkit} {option}=OFF", CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit="ON", **{option: "ON"})
+    stops(f"HEDDLE_WITH_CUDA is ON, but {no_toolkit} HEDDLE_WITH_CUDA=OFF", CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit="ON", HEDDLE_WITH_CUDA="ON", HEDDLE_WITH_NCCL="ON")
+    # What is AUTO asks for nothing.
+    configured(fails=False, HEDDLE_WITH_EIGEN="OFF")
+    said("the CUDA toolkit " + off, configured(fails=False, CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit="ON"))
+
+
 def subdirectory(project, scratch, compiler):
     flags, linked = noticing(project)
     build_and_run("subdirectory", project, scratch, compiler, f"-DCMAKE_CXX_FLAGS={flags} {quick_flags()}", f"-DCMAKE_EXE_LINKER_FLAGS={linked}")
@@ -349,7 +380,7 @@ def main(way, project, scratch, compiler, object_file):
     lowered_again = object_file
     if "Free Software Foundation" in run(compiler, "--version"):
         os.environ["CXXFLAGS"] = os.environ.get("CXXFLAGS", "") + " --param ggc-min-heapsize=1048576"
-    ways = {way.__name__: way for way in (installed, components, compiled, cuda_kernels, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
+    ways = {way.__name__: way for way in (installed, components, asked_for, compiled, cuda_kernels, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
