@@ -163,6 +163,13 @@ if(HEDDLE_WITH_CUDA AND TARGET heddle_eigen)
   endif()
   heddle_offer(cuda "the CUDA toolkit" "${heddle_get_cuda}" "if plans are to run on cards" heddle_eigen CUDA::cudart CUDA::cublasLt)
 endif()
+if(TARGET heddle_cuda)
+  # cxx_std_20 says nothing of files of CUDA, and CMake 3.25 knows no C++20 of nvcc. A CMake that does may say the same once more, which nvcc takes; for a
+  # newer standard, which the target asks for by CUDA_STANDARD, this gives way.
+  target_compile_options(heddle_cuda INTERFACE
+    "$<$<AND:$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>,$<NOT:$<VERSION_GREATER:$<TARGET_PROPERTY:CUDA_STANDARD>,20>>>:-std=c++20>"
+    "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:--expt-relaxed-constexpr>")
+endif()
 if(NOT TARGET heddle_cuda)
   foreach(option IN ITEMS HEDDLE_BUILD_CUDA_KERNELS HEDDLE_WITH_NCCL HEDDLE_WITH_CUDNN)
     heddle_stop(${option} "${heddle_why_no_cuda}" "${heddle_get_cuda}")

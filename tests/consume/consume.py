@@ -221,6 +221,26 @@ def cuda_kernels(project, scratch, compiler):
     return 0
 
 
+def cu_file(project, scratch, compiler):
+    """A .cu file with the CMakeLists.txt of docs/cuda.md: what nvcc is to be told comes with heddle::cuda, and nothing else is said to it."""
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if nvcc is None:
+        print("SKIPPED: nvcc was not found")
+        return SKIPPED
+    prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_MPI=OFF")
+    pages = re.findall("^```cmake\n(cmake_minimum_required.*?)^```$", (project / "docs" / "cuda.md").read_text(encoding="utf-8"), re.M | re.S)
+    if len(pages) != 1:
+        sys.exit(f"consume.py: docs/cuda.md has {len(pages)} whole CMakeLists.txt")
+    (scratch / "page").mkdir()
+    (scratch / "page" / "CMakeLists.txt").write_text(pages[0])
+    shutil.copy(HERE / "cu_file" / "train.cu", scratch / "page")
+    configure(scratch / "page", scratch / "user", compiler, prefix, f"-DCMAKE_CUDA_COMPILER={nvcc}")
+    if "warning" in run("cmake", "--build", scratch / "user", "--parallel", "1"):
+        sys.exit("consume.py: nvcc warns, as it does of an option that is given twice with two values")
+    run(scratch / "user" / "train")
+    return 0
+
+
 def works(*command):
     """Whether a command can be started and ends well; what it says is shown."""
     try:
@@ -380,7 +400,7 @@ def main(way, project, scratch, compiler, object_file):
     lowered_again = object_file
     if "Free Software Foundation" in run(compiler, "--version"):
         os.environ["CXXFLAGS"] = os.environ.get("CXXFLAGS", "") + " --param ggc-min-heapsize=1048576"
-    ways = {way.__name__: way for way in (installed, components, asked_for, compiled, cuda_kernels, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
+    ways = {way.__name__: way for way in (installed, components, asked_for, compiled, cuda_kernels, cu_file, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
