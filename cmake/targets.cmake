@@ -116,9 +116,9 @@ if(HEDDLE_BUILD_COMPILED)
   list(APPEND HEDDLE_COMPONENTS compiled)
 endif()
 
-# heddle_offer(<name> <what it needs> <how that is had> <what for> <targets>): the component heddle::<name> where all targets that it links are there.
+# heddle_offer(<name> <what is in the way> <what helps> <what for> <targets>): the component heddle::<name> where all targets that it links are there.
 # Where one is not, this ends if HEDDLE_WITH_<NAME> asks for it, and is said otherwise.
-macro(heddle_offer name what remedy use)
+macro(heddle_offer name cause remedy use)
   string(TOUPPER ${name} heddle_asked)
   set(heddle_lacks FALSE)
   foreach(heddle_target IN ITEMS ${ARGN})
@@ -134,8 +134,8 @@ macro(heddle_offer name what remedy use)
     target_link_libraries(heddle_${name} INTERFACE ${ARGN})
     target_sources(heddle_${name} INTERFACE FILE_SET HEADERS BASE_DIRS "${include_folder}" FILES ${${name}_headers})
   else()
-    heddle_stop(HEDDLE_WITH_${heddle_asked} "${what} was not found" "${remedy}")
-    message(STATUS "heddle: ${what} was not found, so there is no target heddle::${name}. Fix: ${remedy} ${use}.")
+    heddle_stop(HEDDLE_WITH_${heddle_asked} "${cause}" "${remedy}")
+    message(STATUS "heddle: ${cause}, so there is no target heddle::${name}. Fix: ${remedy} ${use}.")
   endif()
 endmacro()
 
@@ -144,7 +144,7 @@ if(HEDDLE_WITH_MPI AND TARGET heddle_eigen)
   if(NOT TARGET MPI::MPI_CXX)
     find_package(MPI QUIET COMPONENTS CXX)
   endif()
-  heddle_offer(mpi "MPI" "install an MPI with its compiler wrapper (libopenmpi-dev and openmpi-bin on Debian and Ubuntu)" "if plans are to run as processes" heddle_eigen MPI::MPI_CXX)
+  heddle_offer(mpi "MPI was not found" "install an MPI with its compiler wrapper (libopenmpi-dev and openmpi-bin on Debian and Ubuntu)" "if plans are to run as processes" heddle_eigen MPI::MPI_CXX)
 endif()
 
 # Why there is no heddle::cuda where it is missing, and what helps.
@@ -161,7 +161,7 @@ if(HEDDLE_WITH_CUDA AND TARGET heddle_eigen)
   if(NOT TARGET CUDA::cudart)
     find_package(CUDAToolkit 12.4 QUIET)
   endif()
-  heddle_offer(cuda "the CUDA toolkit" "${heddle_get_cuda}" "if plans are to run on cards" heddle_eigen CUDA::cudart CUDA::cublasLt)
+  heddle_offer(cuda "${heddle_why_no_cuda}" "${heddle_get_cuda}" "if plans are to run on cards" heddle_eigen CUDA::cudart CUDA::cublasLt)
 endif()
 if(TARGET heddle_cuda)
   # cxx_std_20 says nothing of files of CUDA, and CMake 3.25 knows no C++20 of nvcc. A CMake that does may say the same once more, which nvcc takes; for a
@@ -225,7 +225,7 @@ if(HEDDLE_WITH_NCCL AND TARGET heddle_cuda)
     find_package(NCCL 2.18 QUIET MODULE)
     list(POP_FRONT CMAKE_MODULE_PATH)
   endif()
-  heddle_offer(nccl "NCCL" "install NCCL 2.18 or newer (package libnccl-dev of NVIDIA), or say where it is with NCCL_ROOT" "if plans are to run on several cards" heddle_cuda NCCL::nccl)
+  heddle_offer(nccl "${NCCL_NOT_FOUND_MESSAGE}" "install NCCL 2.18 or newer (package libnccl-dev of NVIDIA), or say where it is with NCCL_ROOT" "if plans are to run on several cards" heddle_cuda NCCL::nccl)
 endif()
 
 # cuDNN comes with no CMake package either (FindcuDNN.cmake). The version is that whose heuristic was asked about the graphs of attention.
@@ -235,7 +235,7 @@ if(HEDDLE_WITH_CUDNN AND TARGET heddle_cuda)
     find_package(cuDNN 9.19 QUIET MODULE)
     list(POP_FRONT CMAKE_MODULE_PATH)
   endif()
-  heddle_offer(cudnn "cuDNN" "install cuDNN 9.19 or newer (package libcudnn9-dev-cuda-13 of NVIDIA), or say where it is with cuDNN_ROOT" "if it is to compute convolutions and attention on cards" heddle_cuda cuDNN::cudnn)
+  heddle_offer(cudnn "${cuDNN_NOT_FOUND_MESSAGE}" "install cuDNN 9.19 or newer (package libcudnn9-dev-cuda-13 of NVIDIA), or say where it is with cuDNN_ROOT" "if it is to compute convolutions and attention on cards" heddle_cuda cuDNN::cudnn)
 endif()
 
 if(HEDDLE_WITH_GZIP)

@@ -137,6 +137,72 @@ def asked_for(project, scratch, compiler):
     said("the CUDA toolkit " + off, configured(fails=False, CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit="ON"))
 
 
+def named_roots(project, scratch, compiler):
+    """NCCL and cuDNN are where NCCL_ROOT and cuDNN_ROOT say, headers and library, or they are not found: no header of one with the library of another.
+    Folders are as Python's packages have them, whose libraries have numbers behind their names; a second run takes another root. Nothing is compiled."""
+    parts = (("NCCL", "nccl.h", "nccl.h", ("NCCL_MAJOR", "NCCL_MINOR", "NCCL_PATCH"), "libnccl.so", ".2", "2.18"),
+             ("cuDNN", "cudnn.h", "cudnn_version.h", ("CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL"), "libcudnn.so", ".9", "9.19"))
+
+    def root(name, version=(99, 1, 2), header=True, library=True, link=False):
+        for _, main_header, version_header, macros, file, number, _ in parts:
+            for part in ("include", "lib"):
+                (scratch / name / part).mkdir(parents=True, exist_ok=True)
+            if header:
+                (scratch / name / "include" / main_header).touch()
+                (scratch / name / "include" / version_header).write_text("".join(f"#define {macro} {value}\n" for macro, value in zip(macros, version)))
+            for suffix in [number] * library + [""] * link:
+                (scratch / name / "lib" / (file + suffix)).touch()
+        return scratch / name
+
+    wheel, other, linked = root("wheel"), root("other"), root("linked", link=True)
+    only_headers, only_library, old = root("only_headers", library=False), root("only_library", header=False), root("old", version=(1, 2, 3))
+
+    def configured(*options, build="build", fails=False, environment=None):
+        output = run("cmake", "--preset", "install", "-B", scratch / build, f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_WITH_MPI=OFF", *options, cwd=project, fails=fails,
+                     env=dict(os.environ, **{name: str(value) for name, value in (environment or {}).items()}))
+        return output, dict(re.findall(r"^(\w+):\w+=(.*)$", (scratch / build / "CMakeCache.txt").read_text(), re.M))
+
+    def taken(folder, end, **how):
+        output, cache = configured(*(() if "environment" in how else (f"-D{name}_ROOT={folder}" for name, *_ in parts)), "-DHEDDLE_WITH_NCCL=ON", "-DHEDDLE_WITH_CUDNN=ON", **how)
+        for name, _, _, _, file, number, _ in parts:
+            if (cache[f"{name}_INCLUDE_DIR"], cache[f"{name}_LIBRARY"]) != (f"{folder}/include", f"{folder}/lib/{file}{number if end else ''}"):
+                sys.exit(f"consume.py: {name} is not taken from {folder}")
+
+    if "the CUDA toolkit was not found" in configured()[0]:
+        print("SKIPPED: the CUDA toolkit was not found")
+        return SKIPPED
+    taken(wheel, True)  # whatever the first run has found on this machine
+    taken(other, True)
+    taken(linked, False)
+    taken(wheel, True, build="by_environment", environment={f"{name}_ROOT": wheel for name, *_ in parts})
+    # All of them together in one folder of CMake's: the file with a number beside its header comes before a link elsewhere.
+    _, cache = configured(f"-DCMAKE_PREFIX_PATH={wheel};{linked}", build="prefixes")
+    for name, _, _, _, file, number, _ in parts:
+        if cache[f"{name}_LIBRARY"] != f"{wheel}/lib/{file}{number}":
+            sys.exit(f"consume.py: the header of {name} is that of {wheel}, and its library is not")
+    for name, header, _, _, file, number, least in parts:
+        component = name.lower()
+
+        def refused(words, *options):
+            output, _ = configured(*options, f"-DHEDDLE_WITH_{name.upper()}=ON", fails=True)
+            said(f"heddle: HEDDLE_WITH_{name.upper()} is ON, but {words}. Fix: install {name} {least} or newer", output)
+
+        refused(f"{name}_ROOT is {only_headers}, where {file} or {file}{number} was not found", f"-D{name}_ROOT={only_headers}")
+        refused(f"{name}_ROOT is {only_library}, where {header} was not found", f"-D{name}_ROOT={only_library}")
+        refused(f"{name}_ROOT is {only_headers}, and {name}_LIBRARY is {wheel}/lib/{file}{number}, which lies elsewhere",
+                f"-D{name}_ROOT={only_headers}", f"-U{name}_LIBRARY", f"-D{name}_LIBRARY={wheel}/lib/{file}{number}")
+        refused(f"{name} in {old}/include is 1.2.3", f"-D{name}_ROOT={old}")
+        said(f"heddle: {name}_ROOT is {only_library}, where {header} was not found, so there is no target heddle::{component}.",
+             configured(f"-D{name}_ROOT={only_library}", f"-DHEDDLE_WITH_{name.upper()}=AUTO")[0])
+    # The same of an installed Heddle, which finds them anew.
+    prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_MPI=OFF", f"-DNCCL_ROOT={wheel}", f"-DcuDNN_ROOT={wheel}")
+    for name, header, _, _, file, number, _ in parts:
+        ask = lambda folder, fails: configure(HERE / "unknown_component", scratch / "user", compiler, prefix, f"-DCOMPONENT={name.lower()}", f"-D{name}_ROOT={folder}", fails=fails)
+        said(f"or newer and a thread library, but {name}_ROOT is {only_headers}, where {file} or {file}{number} was not found.", ask(only_headers, True))
+        ask(wheel, False)
+    return 0
+
+
 def subdirectory(project, scratch, compiler):
     flags, linked = noticing(project)
     build_and_run("subdirectory", project, scratch, compiler, f"-DCMAKE_CXX_FLAGS={flags} {quick_flags()}", f"-DCMAKE_EXE_LINKER_FLAGS={linked}")
@@ -400,7 +466,7 @@ def main(way, project, scratch, compiler, object_file):
     lowered_again = object_file
     if "Free Software Foundation" in run(compiler, "--version"):
         os.environ["CXXFLAGS"] = os.environ.get("CXXFLAGS", "") + " --param ggc-min-heapsize=1048576"
-    ways = {way.__name__: way for way in (installed, components, asked_for, compiled, cuda_kernels, cu_file, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
+    ways = {way.__name__: way for way in (installed, components, asked_for, named_roots, compiled, cuda_kernels, cu_file, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
