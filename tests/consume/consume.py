@@ -307,6 +307,31 @@ def cu_file(project, scratch, compiler):
     return 0
 
 
+def cu_processes(project, scratch, _):
+    """The command of docs/cuda.md for processes, where the wrapper of MPI has an option that nvcc does not take."""
+    nvcc, wrapper = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin"), shutil.which("mpicxx")
+    if nvcc is None or wrapper is None:
+        print(f"SKIPPED: {'nvcc' if nvcc is None else 'mpicxx'} was not found")
+        return SKIPPED
+    folders = (pathlib.Path(nvcc).resolve().parents[1] / "include", pathlib.Path("/usr/include"))
+    if not any((folder / "nccl.h").exists() for folder in folders):
+        print("SKIPPED: nccl.h was not found")
+        return SKIPPED
+    commands = re.findall("^nvcc .*mpicxx.*$", (project / "docs" / "cuda.md").read_text(encoding="utf-8"), re.M)
+    if len(commands) != 1:
+        sys.exit(f"consume.py: docs/cuda.md has {len(commands)} commands for processes of MPI")
+    place = scratch / "by_hand"
+    (place / "bin").mkdir(parents=True)
+    (place / "heddle").symlink_to(project, target_is_directory=True)
+    (place / "bin" / "mpicxx").write_text(f'#!/bin/sh\ncase $1 in --showme*) echo -pthread "$({wrapper} "$@")" ;; *) exec {wrapper} -pthread "$@" ;; esac\n')
+    (place / "bin" / "mpicxx").chmod(0o755)
+    shutil.copy(HERE / "cu_file" / "processes.cu", place / "train.cu")
+    run("bash", "-c", commands[0], cwd=place, env=dict(os.environ, PATH=f"{place / 'bin'}:{pathlib.Path(nvcc).parent}:{os.environ['PATH']}"))
+    if not (place / "train").exists():
+        sys.exit("consume.py: the command makes no program")
+    return 0
+
+
 def works(*command):
     """Whether a command can be started and ends well; what it says is shown."""
     try:
@@ -466,7 +491,7 @@ def main(way, project, scratch, compiler, object_file):
     lowered_again = object_file
     if "Free Software Foundation" in run(compiler, "--version"):
         os.environ["CXXFLAGS"] = os.environ.get("CXXFLAGS", "") + " --param ggc-min-heapsize=1048576"
-    ways = {way.__name__: way for way in (installed, components, asked_for, named_roots, compiled, cuda_kernels, cu_file, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
+    ways = {way.__name__: way for way in (installed, components, asked_for, named_roots, compiled, cuda_kernels, cu_file, cu_processes, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
