@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/plans_on_cards.hpp"
@@ -33,6 +35,25 @@ template <class ThePlan, class Backend> std::uint64_t hash_after(int steps) {
   for (int s = 0; s < steps; ++s) trainer.step(Rows(16, s).batch());
   return trainer.parameter_hash();
 }
+/// What mpirun has set is away for a while: backends of one process refuse to be one of several.
+class WithoutLauncher {
+ public:
+  WithoutLauncher() {
+    for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+      if (const char* const value = std::getenv(name)) {
+        before_.emplace_back(name, value);
+        unsetenv(name);
+      }
+  }
+  WithoutLauncher(const WithoutLauncher&) = delete;
+  WithoutLauncher& operator=(const WithoutLauncher&) = delete;
+  ~WithoutLauncher() {
+    for (const auto& [name, value] : before_) setenv(name.c_str(), value.c_str(), 1);
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> before_;
+};
 using Staged = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
 
 }  // namespace
@@ -40,6 +61,7 @@ using Staged = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataP
 TEST_CASE("four processes, a card each: the bits of four threads of one process, in every policy, and steps are replayed") {
   std::uint64_t threads = 0;
   {
+    const WithoutLauncher alone;
     const Cards cards{{.devices = 4}};
     threads = hash_after<Of<DataParallel<4>>, CudaThreads>(4);
   }
@@ -49,6 +71,14 @@ TEST_CASE("four processes, a card each: the bits of four threads of one process,
   CHECK(hash_after<Staged, CudaMpi>(4) == threads);
   CHECK(cuda_emulator::counts().graph_launches - before == 3);
   CHECK(hash_after<Of<Sharded<4>>, CudaMpi>(4) == threads);
+}
+
+TEST_CASE("R03: a plan whose cards are of one process is refused in each of four that mpirun has started, before a card is touched") {
+  const Cards cards{{.devices = 4}};
+  const std::string words = said([] { Trainer<Of<DataParallel<4>>, CudaThreads>{{.learning_rate = 0.1}}; });
+  CHECK(words.find("_SIZE says 4 processes, but CudaThreads runs the 4 ranks of the plan on cards of one process, so each process would take") !=
+        std::string::npos);
+  CHECK(cuda_emulator::counts().allocations == 0);
 }
 
 TEST_CASE("losses, outputs and parameters are told to every process") {

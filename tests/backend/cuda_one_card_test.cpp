@@ -158,6 +158,14 @@ TEST_CASE("R03 and R37: more processes than one, and more devices of a group tha
   CHECK(backend_room::RanksOnOneCard::refusal(4, two).sentence().view() ==
         "[heddle.R03] WORLD_SIZE says 2 processes, but CudaOneCard runs the 4 ranks of the plan on one card of one process. Fix: start one "
         "process, or unset WORLD_SIZE.");
+  const auto by_srun = [](const char* name) -> std::optional<std::string> {
+    if (std::string_view{name} == "SLURM_STEP_NUM_TASKS") return "2";
+    return std::string_view{name} == "SLURM_PROCID" ? std::optional<std::string>{"1"} : std::nullopt;
+  };
+  CHECK(backend_room::RanksOnOneCard::refusal(4, by_srun)
+            .sentence()
+            .view()
+            .find("[heddle.R03] SLURM_STEP_NUM_TASKS says 2 processes, but CudaOneCard") == 0);
   using Many = Plan<Net, CrossEntropy, SGD, Batch<128>, DataParallel<128>>;
   CHECK(said([] { Trainer<Many, CudaOneCard>{{.learning_rate = 0.1}}; }) ==
         "[heddle.R37] 128 logical devices of one card are to be summed, and 64 can be. Fix: take a plan of fewer devices.");

@@ -40,7 +40,8 @@ TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run 
   CHECK(place(of(unnamed)) == "5 of 8 in /shared");
   unnamed["MASTER_PORT"] = "29500";
   CHECK(place(of(unnamed)) == "5 of 8 in /shared/run_node7.29500");
-  const std::map<std::string, std::string> slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", "77"}, {"HEDDLE_MEETING", "/shared"}};
+  const std::map<std::string, std::string> slurm{
+      {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_JOB_ID", "77"}, {"HEDDLE_MEETING", "/shared"}};
   CHECK(place(of(slurm)) == "1 of 2 in /shared/run_77.0");
   auto step = slurm;
   step["SLURM_STEP_ID"] = "3";

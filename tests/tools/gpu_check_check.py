@@ -6,6 +6,7 @@ usage: gpu_check_check.py SCRIPT [--build]
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,9 @@ for seconds in ([], ["0"], ["9m"], ["--peers"]):
     ended = run("--within", *seconds)
     check("a time that is none", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --within lacks its seconds. Fix: "), ended)
 ended = run("--help")
-check("--help", ended.returncode == 0 and all(option in ended.stdout for option in ("--to FOLDER", "--within SECONDS", "--peers", "--sanitize", "--build-only", "--run-only")), ended)
+check("--help: what the tool is for, and a line for each option of the line with all of them", ended.returncode == 0 and ended.stdout.startswith("Builds and runs on an NVIDIA GPU")
+      and ended.stdout.splitlines()[-1].startswith("  --") and set(re.findall(r"^  (--[a-z-]+)", ended.stdout, re.M)) ==
+      set(re.findall(r"--[a-z-]+", re.search("^usage: (.*)", ended.stdout, re.M).group(1))) == {"--to", "--within", "--peers", "--sanitize", "--build-only", "--run-only"}, ended)
 ended = run("--build-only", "--run-only")
 check("nothing to do", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --build-only and --run-only leave nothing to do. Fix: "), ended)
 with tempfile.TemporaryDirectory() as folder:
@@ -113,6 +116,14 @@ check("a part that does not end is ended when the time is over, what it had said
       and "SKIPPED: products, since no time is left" in ended.stdout and "kernels" not in ended.tables and time.monotonic() - begun < 30, ended)
 ended, table = run_stand_ins(1, "--within", "500", kernels=["echo given $1"], **one_card)
 check("fewer draws where the time is short", ended.returncode == 0 and ended.tables["kernels"] == "given 8\n", ended)
+with tempfile.TemporaryDirectory() as folder:  # nvcc refuses options of the host's compiler, and the wrappers of some MPIs name them
+    here = pathlib.Path(folder)
+    (here / "bin").mkdir()
+    stand_in(here / "bin" / "nvcc", f'for word; do case $word in -pthread | -Wl,*) echo "nvcc fatal   : Unknown option \'$word\'" >&2; exit 1 ;; esac; done', f'echo "$*" >> {here}/asked')
+    stand_in(here / "bin" / "mpicxx", "echo -pthread -Wl,-rpath -Wl,/opt/mpi/lib -lmpi")
+    ended = run("--build-only", "--to", folder + "/to", path=f"{here / 'bin'}:{os.environ['PATH']}")
+    asked = [line for line in (here / "asked").read_text().splitlines() if "one_process_per_gpu.cu" in line]
+    check("MPI's wrapper compiles for the host", ended.returncode == 0 and len(asked) == 1 and "-ccbin mpicxx" in asked[0], ended)
 if "--build" in sys.argv:
     if not (shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")):
         print("SKIPPED: nvcc is not installed")
