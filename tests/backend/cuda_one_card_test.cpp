@@ -125,6 +125,20 @@ TEST_CASE("weights of classes may change between replays, and each of several lo
   for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-6F);
 }
 
+TEST_CASE("a convolution whose samples are computed in pieces is trained on the card as on the host") {
+  const Cards card;
+  struct Large : Sequential<Input<1, 64, 70>, Conv2d<1, 2, KernelSize<1>>, ReLU, AvgPool2d<KernelSize<64, 70>>, Flatten> {};
+  using Trained = Plan<Large, MeanSquaredError, SGD, Batch<8>, Single>;
+  Trainer<Trained, CudaOneCard> there{{.learning_rate = 1e-1}, Seed{3}};
+  Trainer<Trained, CpuThreads> here{{.learning_rate = 1e-1}, Seed{3}};
+  std::vector<float> images(8 * 64 * 70), targets(8 * 2);
+  for (std::size_t i = 0; i < images.size(); ++i) images[i] = static_cast<float>(i % 251) / 125.0F - static_cast<float>(i / 4480) / 8;
+  for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<float>(i % 5) / 2;
+  for (int s = 0; s < 3; ++s) there.step(examples(images, targets, 4480)), here.step(examples(images, targets, 4480));
+  const std::vector<float> a = there.parameter("1.weight"), b = here.parameter("1.weight");
+  for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-5F);
+}
+
 TEST_CASE("a limit of each value may change between replays, and four other kinds of calls take no graph from a training") {
   const Cards card;
   using Clipped = Of<DataParallel<2>, Clip<EachValue>>;
