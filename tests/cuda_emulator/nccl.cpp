@@ -257,7 +257,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId id
 }
 /// Of a communicator that does not block: both it and what is made of it are in progress until all its ranks have called. Before that there is no
 /// handle of what is made. Whether that has the flag of abort of the first one is what the first one was made with, as in NCCL.
-ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* made, ncclConfig_t*) {
+ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* made, ncclConfig_t* config) {
   return nccl_call(__func__, [&](Call&) {
     const std::shared_ptr<Communicator> parent = communicator_of(handle);
     if (parent == nullptr || (color < 0 && color != NCCL_SPLIT_NOCOLOR)) return ncclInvalidArgument;
@@ -269,6 +269,10 @@ ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* ma
     if (!parent->complete() || parent->polls_left > 0) {
       violation("ncclCommSplit is given a communicator that is still in progress.");
       return ncclInvalidArgument;
+    }
+    if (config != nullptr && config->blocking != 0) {  // also where nobody has set it; without a config it is that of the parent
+      violation("ncclCommSplit makes a communicator that blocks of one that does not: its calls wait for ever for a rank that is lost.");
+      return ncclInvalidUsage;
     }
     State& all = state();
     const std::shared_ptr<Communicator> part = join_split(*parent, color, key);

@@ -208,9 +208,10 @@ TEST_CASE("gradients are shrunk by a factor below 1 and stay otherwise; each alo
 TEST_CASE("norm, factor and whether a step holds are decided on the card, with the bits of the host") {
   const Card emulated;
   const OneCard card;
-  const auto decided = [&](const Numbers& squares, double most, float flag) {
+  const auto decided = [&](const Numbers& squares, double most, float flag, float holds = 0) {
     CudaNumbers given;
     given.max_norm = most;
+    given.holds = holds;
     const auto numbers = card.up(std::vector<CudaNumbers>{given});
     const auto there = card.up(squares), flags = card.up(Numbers{flag});
     launch<TakeOverflow>(card.stream(), {1, 32}, static_cast<const float*>(flags.get()), numbers.get());
@@ -228,6 +229,7 @@ TEST_CASE("norm, factor and whether a step holds are decided on the card, with t
     }
   }
   CHECK((decided({1, 2}, 1, 3).overflows == 3 && decided({1, 2}, 1, 3).holds > 0));
+  CHECK((decided({1, 2}, 1, 0, 1).overflows == 0 && decided({1, 2}, 1, 0, 1).holds > 0));  // as its losses have said
   for (const float odd : {infinite, no_number}) CHECK((decided({1, odd}, 1, 0).holds > 0 && decided({1, odd}, 1, 0).overflows == 0));
 }
 
