@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backend/forked_processes.hpp"
@@ -36,6 +37,13 @@ template <class ThePlan, class Backend> std::string hash_after(int steps) {
   for (int s = 0; s < steps; ++s) trainer.step(Rows(16, s).batch());
   return std::to_string(trainer.parameter_hash());
 }
+/// It computes for longer than the others wait.
+struct Sleeps : extending::Observer {
+  bool slept = false;
+  void started(const extending::Observation&) override {
+    if (!std::exchange(slept, true)) std::this_thread::sleep_for(3s);
+  }
+};
 /// body(rank) with a card for each of 4 processes; its words, and what the emulator found wrong behind them.
 template <class Body> std::vector<std::string> on_cards(const Folder& folder, Body body, int cards = 4) {
   std::vector<std::string> words;
@@ -170,6 +178,30 @@ TEST_CASE("R01: a process that throws in a step is told to the others, which wai
   for (std::size_t rank = 0; rank < 4; ++rank) {
     CHECK(begins(all[rank], rank == 1 ? "[heddle.R36]" : "[heddle.R01] rank 1 was lost"));
     CHECK(has(all[rank], " interrupted"));
+  }
+}
+
+TEST_CASE("R01: while NCCL makes a connection the rank that has not come to it is named by all, in the first step and at a first use behind it") {
+  using Free = Plan<Net, CrossEntropy, AdamW, Batch<16>, Accumulate<2>, DataParallel<4>>;  // gradients are summed by NCCL, a loss along the tree
+  for (const int late : {1, 3}) {
+    const Folder folder{"files_connects"};
+    const std::vector<std::string> all = on_cards(folder, [&](int rank) {
+      Trainer<Free, CudaFiles> trainer{{.learning_rate = 1e-2}, Seed{3}, {.deadline = 2s}};
+      Sleeps sleeps;
+      trainer.on_step([](const StepResult&) {}, Every{3});
+      return said([&] {
+        for (int s = 1; s <= 3; ++s) {
+          if (rank == 3 && s == late) trainer.observe(&sleeps);
+          trainer.step(Rows(16, s).batch());
+        }
+      });
+    });
+    for (const std::string& words : all) CHECK(begins(words, "[heddle.R01] rank 3 was lost at "));
+    CAPTURE(late);
+    CAPTURE(all[0]);
+    CAPTURE(all[1]);
+    for (const std::size_t rank : {0U, 1U, 2U}) CHECK(has(all[rank], "NCCL's connections of rank "));
+    for (const std::string& words : all) CHECK(has(words, "it started nothing within the deadline of 2000 ms"));
   }
 }
 

@@ -107,10 +107,6 @@ class FolderMeeting final : private FolderResident {
       bytes = bytes.subspan(part.size());
     } while (!bytes.empty());
   }
-  /// Throws RankLost if a rank has said that it stops.
-  void hear(const OperationName& operation, std::int64_t k) {
-    if (watch_.hears_of_loss()) throw watch_.lost().error(operation, k);
-  }
   /// Until `operation` is done, which this process alone sees and which needs all ranks, as the queue of a card: the others are heard meanwhile. It
   /// has done() and describe().
   template <class Operation> void await(Operation& operation, std::int64_t k) {

@@ -76,7 +76,7 @@ class FolderWatch {
   /// Until done(): true. False when a rank is lost for which this one waits, as needs(rank) says; lost() has it.
   template <class Done, class Needs> [[nodiscard]] bool await(const OperationName& what, Done done, Needs needs) {
     const Clock::time_point begun = Clock::now();
-    Clock::time_point look = begun, listened = begun, asked = begun;
+    Clock::time_point look = begun + std::chrono::milliseconds{1}, listened = begun, asked = begun;  // a short wait reads no notice
     for (int asks = 0;;) {
       if (done()) return true;
       const Clock::time_point now = Clock::now();
