@@ -24,9 +24,11 @@ using transport_room::NcclCommunicators, transport_room::NcclWait;
 
 namespace {
 /// Nobody is lost in most tests.
+int looks_that_see_a_peer_gone = 0;
 void looks(const NcclWait& wait) {
-  while (wait.look() == ncclInProgress) {
-  }
+  ncclResult_t state = ncclInProgress;
+  while (state == ncclInProgress) state = wait.look();
+  if (state == ncclRemoteError) ++looks_that_see_a_peer_gone;
 }
 }  // namespace
 
@@ -54,7 +56,7 @@ TEST_CASE("each rank has a communicator of all and one of each of its groups, wh
         CHECK((ncclCommCount(one, &all) == ncclSuccess && all == groups.members(g)));
         CHECK((ncclCommUserRank(one, &place) == ncclSuccess && place == groups.position(g, rank)));
       }
-      of_rank.check();
+      CHECK(of_rank.found() == ncclSuccess);
       CHECK_FALSE(of_rank.aborted());
     }
     for (auto& one : made) one->retire();
@@ -149,9 +151,12 @@ TEST_CASE("what NCCL refuses is one sentence with the call, and a peer that is g
   }
   {
     const NcclCommunicators all(nccl_ranks::new_id(), alone, 0, looks);
-    all.check();
+    CHECK(all.found() == ncclSuccess);
     cuda_emulator::fail_communicators();
-    CHECK(said([&] { all.check(); }).find("[heddle.R36] an operation that was queued failed: remote process exited") == 0);
+    CHECK(all.found() == ncclRemoteError);
+    CHECK(said([&] { all.settle(all.all(), ncclRemoteError, "ncclSend"); }).find("[heddle.R36] ncclSend failed: remote process exited") == 0);
+    CHECK(said([&] { all.settle(all.all(), ncclInProgress, "ncclSend"); }).find("[heddle.R36] ncclSend failed: remote process exited") == 0);
+    CHECK(looks_that_see_a_peer_gone == 2);  // before it is refused whoever waits may ask the others
   }
   CHECK(cuda_emulator::alive() == "");
 }

@@ -67,11 +67,18 @@ struct PlaceOfCard {
 }
 
 /// What a process waits for that its card or NCCL alone tells: others are heard meanwhile, and one that does not answer within the deadline is lost.
-/// The queue of rank 1 of 4 needs ranks 0, 2 and 3, and so do NCCL's connections.
+/// The queue of rank 1 of 4 needs ranks 0, 2 and 3, and so do NCCL's connections. Where NCCL says that a peer is gone the others are asked at once.
 class WaitOfProcess {
  public:
   WaitOfProcess(const transport_room::NcclWait& wait, int rank, int ranks) : wait_(wait), rank_(rank), ranks_(ranks) {}
-  [[nodiscard]] bool done() { return wait_.look() == ncclSuccess; }
+  [[nodiscard]] bool done() {
+    state_ = wait_.look();
+    return state_ == ncclSuccess;
+  }
+  /// NCCL has lost a peer, so this never gets done.
+  [[nodiscard]] bool broken() const { return state_ == ncclRemoteError; }
+  /// All others are there. Errors  R36
+  [[noreturn]] void refuse() const { transport_room::refuse_nccl(state_, wait_.call); }
   [[nodiscard]] bool needs(int rank) const { return rank != rank_; }
   template <class Visit> void each_missing(Visit visit) const {
     for (int other = 0; other < ranks_; ++other)
@@ -85,6 +92,7 @@ class WaitOfProcess {
 
  private:
   const transport_room::NcclWait& wait_;
+  ncclResult_t state_ = ncclInProgress;
   int rank_, ranks_;
 };
 

@@ -47,9 +47,7 @@ class RankOnCard {
   HEDDLE_COLD RankOnCard(NcclPeers& peers, int rank, int card, const CudaProductOptions& how, const ncclUniqueId& id, WaysToWait waits,
                          MakeCudaLibrary library = nullptr)
       : peers_(peers), rank_(rank), card_(card, how, library), waits_(std::move(waits)) {
-    card_.wait_by([this] {
-      waits_.until({[this] { return is_done() ? ncclSuccess : ncclInProgress; }, "the queue", "an operation that was queued"});
-    });
+    card_.wait_by([this] { waits_.until({[this] { return state_of_queue(); }, "the queue", "an operation that was queued"}); });
     meet(id);
   }
   RankOnCard(const RankOnCard&) = delete;
@@ -72,11 +70,11 @@ class RankOnCard {
   }
   [[nodiscard]] int card() const { return card_.number(); }
   [[nodiscard]] std::vector<std::string> layers_of_library() const { return card_.layers_of_library(); }
-  /// Whether its queue is empty. Errors  R36, also what NCCL has found
-  [[nodiscard]] bool is_done() const {
+  /// ncclSuccess where its queue is empty, else ncclInProgress; ncclRemoteError where a peer does not answer. Errors  R36, also what NCCL has found
+  [[nodiscard]] ncclResult_t state_of_queue() const {
     const bool done = compute_room::is_done(card_.stream());
-    if (endpoint_) endpoint_->communicators().check();
-    return done;
+    const ncclResult_t found = endpoint_ ? endpoint_->communicators().found() : ncclSuccess;
+    return found != ncclSuccess || done ? found : ncclInProgress;
   }
   /// Errors  R01 where the ranks could not meet anew
   [[nodiscard]] Endpoint& endpoint() {

@@ -26,9 +26,15 @@
 
 namespace heddle::transport_room {
 
-/// How a rank that is a thread beside the others waits for NCCL. Errors  R01
+/// How a rank that is a thread beside the others waits for NCCL. Errors  R01; R36 a peer that does not answer, though all live as long as this one
 [[nodiscard]] inline WaitForNccl until_of_thread(NcclPeers& peers, int rank) {
-  return [&peers, rank](const NcclWait& wait) { peers.until(rank, [&] { return wait.look() == ncclSuccess; }); };
+  return [&peers, rank](const NcclWait& wait) {
+    peers.until(rank, [&] {
+      const ncclResult_t state = wait.look();
+      if (state == ncclRemoteError) refuse_nccl(state, wait.call);
+      return state == ncclSuccess;
+    });
+  };
 }
 
 /// What one rank holds of a transport over NCCL. Its operations are queued one behind the other (NCCL promises nothing of two that a card runs at
@@ -208,7 +214,7 @@ template <class Lanes> class NcclEndpoint {
     for (int q = 0; q < share.members; ++q)
       if (q != share.position) said = worse(said, call(q));
     const ncclResult_t ended = ncclGroupEnd();
-    check_nccl(said, "ncclSend or ncclRecv");
+    communicators_.settle(share.with, said, "ncclSend or ncclRecv");
     communicators_.settle(share.with, ended, "ncclGroupEnd");
   }
   /// Within a group a call that is in progress is well.

@@ -27,15 +27,21 @@ namespace heddle::transport_room {
 inline void check_nccl(ncclResult_t result, const char* call) {
   if (result != ncclSuccess) refuse_nccl(result, call);
 }
+/// Who has died is for the ranks to find out: what NCCL says of it is no sentence yet.
+inline ncclResult_t success_or_remote(ncclResult_t result, const char* call) {
+  if (result != ncclRemoteError) check_nccl(result, call);
+  return result;
+}
 
-/// What a rank waits for that its card or NCCL alone can tell: look() says ncclInProgress until it says ncclSuccess, and throws what has failed. The
-/// queue of rank 1 is {look, "the queue", "an operation that was queued"}; `call` is what an error names.
+/// What a rank waits for that its card or NCCL alone can tell: look() says ncclInProgress until it says ncclSuccess, or ncclRemoteError from when on
+/// NCCL has found that a peer does not answer, and throws what else has failed. The queue of rank 1 is {look, "the queue", "an operation that was
+/// queued"}; `call` is what an error names.
 struct NcclWait {
   std::function<ncclResult_t()> look;
   const char* where;
   const char* call;
 };
-/// Until the wait is over; it throws if a rank is lost or if it waits for too long.
+/// Until the wait is over; it throws if a rank is lost, if a peer does not answer or if it waits for too long.
 using WaitForNccl = std::function<void(const NcclWait&)>;
 
 /// Made eagerly and in one order on all ranks: first that of all ranks, then those of the groups, as many at once as have no rank in common. No call
@@ -67,20 +73,22 @@ class NcclCommunicators {
   /// A call on a communicator, until it is with the queue that it was given. At the first use of a connection it waits for the other ranks.
   void settle(const ncclComm_t& communicator, ncclResult_t result, const char* call) const {
     const auto look = [&] {
-      if (communicator != nullptr) check_nccl(ncclCommGetAsyncError(communicator, &result), "ncclCommGetAsyncError");  // NCCL may still be making it
-      if (result != ncclInProgress) check_nccl(result, call);
-      return result;
+      if (communicator != nullptr && result != ncclRemoteError)  // NCCL may still be making it
+        check_nccl(ncclCommGetAsyncError(communicator, &result), "ncclCommGetAsyncError");
+      return result == ncclInProgress ? result : success_or_remote(result, call);
     };
-    if (result == ncclInProgress) until_({look, "NCCL's connections", call});
+    if (result == ncclInProgress || result == ncclRemoteError) until_({look, "NCCL's connections", call});
     check_nccl(result, call);
   }
-  /// Throws R36 if NCCL has found that a peer does not answer.
-  void check() const {
-    each([](ncclComm_t communicator) {
+  /// What NCCL has found since: ncclSuccess, or ncclRemoteError where a peer does not answer. Errors  R36 all else
+  [[nodiscard]] ncclResult_t found() const {
+    ncclResult_t all = ncclSuccess;
+    each([&](ncclComm_t communicator) {
       ncclResult_t state = ncclSuccess;
       check_nccl(ncclCommGetAsyncError(communicator, &state), "ncclCommGetAsyncError");
-      if (state != ncclSuccess && state != ncclInProgress) refuse_nccl(state, "an operation that was queued");
+      if (state != ncclInProgress && success_or_remote(state, "an operation that was queued") != ncclSuccess) all = state;
     });
+    return all;
   }
   /// What was queued ends, with numbers that mean nothing, and nothing is queued any more. NCCL waits for graphs that refer to a communicator: they
   /// go before.
