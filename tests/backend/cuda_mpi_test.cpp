@@ -4,10 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@
 
 using namespace heddle;
 using namespace plans_on_cards;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -123,6 +126,26 @@ TEST_CASE("a process that throws in a step is told to the others, which wait for
   const std::string words = said([&] { trainer.step(Rows(16, 3).batch()); });
   CHECK(words.find(own_rank() == 1 ? "[heddle.R36]" : "[heddle.R01] rank 1 was lost") == 0);
   CHECK(trainer.interrupted());
+}
+
+TEST_CASE("while NCCL makes a connection the rank that has not come to it is named by all processes, not one that waits as well") {
+  cuda_emulator::reset(four_cards);
+  struct Sleeps : extending::Observer {
+    bool slept = false;
+    void started(const extending::Observation&) override {
+      if (!std::exchange(slept, true)) std::this_thread::sleep_for(4s);
+    }
+  } sleeps;
+  using Free = Plan<Net, CrossEntropy, AdamW, Batch<16>, Accumulate<2>, DataParallel<4>>;  // gradients are summed by NCCL, a loss along the tree
+  Trainer<Free, CudaMpi> trainer{{.learning_rate = 1e-2}, Seed{3}, {.deadline = 2s}};
+  trainer.on_step([](const StepResult&) {}, Every{3});
+  for (int s = 1; s < 3; ++s) trainer.step(Rows(16, s).batch());
+  if (own_rank() == 3) trainer.observe(&sleeps);
+  const std::string words = said([&] { trainer.step(Rows(16, 3).batch()); });
+  CAPTURE(words);
+  CHECK(words.find("[heddle.R01] rank 3 was lost at ") == 0);
+  if (own_rank() != 3) CHECK(words.find("NCCL's connections of rank ") != std::string::npos);
+  CHECK(words.find("it started nothing within the deadline of 2000 ms") != std::string::npos);
 }
 
 TEST_CASE("a loss that is not finite on the card of one process holds a guarded step in all, and so does a norm; training goes on") {

@@ -49,7 +49,21 @@ TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run 
   auto torchrun = step;
   torchrun["RANK"] = "9";
   torchrun["WORLD_SIZE"] = "16";
-  CHECK(place(of(torchrun)) == "9 of 16 in /shared/run_77.3");  // srun that starts a torchrun on each machine
+  CHECK(place(of(torchrun)) == "9 of 16 in /shared");
+  torchrun["TORCHELASTIC_RUN_ID"] = "none";
+  torchrun["MASTER_ADDR"] = "node7";
+  torchrun["MASTER_PORT"] = "29500";
+  auto beside = torchrun;
+  beside["SLURM_STEP_ID"] = "4";
+  beside["SLURM_PROCID"] = "0";
+  beside["RANK"] = "1";
+  CHECK(place(of(torchrun)) == "9 of 16 in /shared/run_node7.29500");  // each machine has a torchrun in a step of its own: one run all the same
+  CHECK(place(of(beside)) == "1 of 16 in /shared/run_node7.29500");
+  auto by_srun = step;
+  by_srun["TORCHELASTIC_RUN_ID"] = "of the shell that has started srun";
+  by_srun["MASTER_ADDR"] = "node7";
+  by_srun["MASTER_PORT"] = "29500";
+  CHECK(place(of(by_srun)) == "1 of 2 in /shared/run_77.3");
   CHECK(place(of({{"RANK", "8"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}})).find("[heddle.R20] RANK is 8") == 0);
   CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}})) ==
         "[heddle.R38] processes of CudaFiles meet in a folder, but none is named: HEDDLE_MEETING is not set. Fix: set HEDDLE_MEETING to a folder "

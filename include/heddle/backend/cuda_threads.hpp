@@ -57,10 +57,9 @@ class CardThreadsSession : public RanksHere {
         workers_(sound(needs)), ranks_(static_cast<std::size_t>(needs.ranks)) {
     const ncclUniqueId id = new_id();
     on_each([&](int rank) {
-      at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, product_options(needs), id,
-                                              WaysToWait{.pause = [this, rank](WaysToWait::Clock::time_point begun) { peers_.pause(rank, begun); },
-                                                         .meet = [this, rank] { peers_.meet(rank); }},
-                                              needs.cards.library);
+      at(rank) = std::make_unique<RankOnCard>(
+          peers_, rank, rank, product_options(needs), id,
+          WaysToWait{.until = transport_room::until_of_thread(peers_, rank), .meet = [this, rank] { peers_.meet(rank); }}, needs.cards.library);
     });
     rethrow_cause();
   }
