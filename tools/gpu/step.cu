@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A step of GPT-2 124M in bfloat16 call by call: each layer, the loss, sums, roundings and the optimizer by themselves on this card, beside what
-// bench/card_step predicts of them; what only a card can decide; and whole steps of 16 and 64 rows, by Heddle's kernels and, where it is, with cuDNN.
+// bench/card_step predicts of them; what only a card can decide; and whole steps of 16 and 64 rows, by Heddle's kernels and, where it is, with cuDNN
+// and with products that were timed before.
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "card_rates.hpp"
 #include "equivalence/card_step.hpp"
 #include "gpt2.hpp"
+#include "heddle/backend/cuda_autotuned.hpp"
 #include "heddle/backend/cuda_one_card.hpp"
 #include "heddle/core/type_name.hpp"
 #include "timed_layer.hpp"
@@ -213,9 +215,13 @@ int main() {
 #if defined(HEDDLE_CHECK_CUDNN)
   gpt2_row<16, extending::WithCuDNN<CudaOneCard>, Mixed<BFloat16>>("16 rows, Mixed<BFloat16>, WithCuDNN");
   gpt2_row<64, extending::WithCuDNN<CudaOneCard>, Mixed<BFloat16>>("64 rows, Mixed<BFloat16>, WithCuDNN");
+  gpt2_row<64, extending::Autotuned<extending::WithCuDNN<CudaOneCard>>, Mixed<BFloat16>>("64 rows, Mixed<BFloat16>, WithCuDNN, Autotuned");
 #else
   std::printf("SKIPPED: cuDNN 9.19 or newer was not found, so no step has it\n");
 #endif
+  gpt2_row<16, extending::Autotuned<CudaOneCard>, Mixed<BFloat16>>("16 rows, Mixed<BFloat16>, Autotuned");
+  if (!chosen().empty()) std::printf("\nWhat was found before the first step:\n\n");
+  for (const std::string& said : chosen()) std::printf("- %s\n", said.c_str());
   std::printf("\nstep: %d rows wrong\n", wrong);
   return wrong == 0 ? 0 : 1;
 }
