@@ -69,6 +69,10 @@ TEST_CASE("R03: cards are not for several processes of mpirun or srun, which thr
         "[heddle.R03] OMPI_COMM_WORLD_SIZE says 2 processes, but CudaThreads runs the 4 ranks of the plan on cards of one process, so each process "
         "would take the same cards. Fix: start one process, use CudaMpi, or unset OMPI_COMM_WORLD_SIZE where each has cards and a training of its "
         "own.");
+  CHECK(run_room::refuse_processes_on_cards(1, "CudaOneCard", "on one card of one process", pmi.environment())
+            .sentence()
+            .view()
+            .find("runs the 1 rank of the plan on one card of one process, so each process would") != std::string_view::npos);
   CHECK(words(pmi).find("[heddle.R03] PMI_SIZE says 3 processes, but CudaThreads") == 0);
   CHECK(words(slurm).find("[heddle.R03] SLURM_STEP_NUM_TASKS says 2 processes, but CudaThreads") == 0);
   CHECK(words(torchrun).find("[heddle.R03] WORLD_SIZE says 2 processes, but CudaThreads") == 0);

@@ -128,8 +128,9 @@ inline constexpr LauncherVariables launchers[] = {
   Diagnosis fault;
   const int said = number_in(environment, "WORLD_SIZE", 1, 1, fault);
   if (!fault.ok() || said == 1) return fault;
-  return Diagnosis{Code{'R', 3}, ""} << "WORLD_SIZE says " << said << " processes, but " << pairing << " runs the " << ranks << " ranks of the plan "
-                                     << how << ". Fix: start one process, or unset WORLD_SIZE.";
+  return Diagnosis{Code{'R', 3}, ""} << "WORLD_SIZE says " << said << " processes, but " << pairing << " runs the " << ranks
+                                     << (ranks == 1 ? " rank" : " ranks") << " of the plan " << how
+                                     << ". Fix: start one process, or unset WORLD_SIZE.";
 }
 
 /// The same of a pairing that takes cards: it refuses what mpirun and srun start as well, since each process would take the same cards, the first
@@ -143,7 +144,8 @@ inline constexpr LauncherVariables launchers[] = {
   const World world = read_world(environment, std::span{launchers}.subspan(1));
   if (!world.fault.ok() || world.size == 1) return world.fault;
   return Diagnosis{Code{'R', 3}, ""} << world.variable << " says " << world.size << " processes, but " << pairing << " runs the " << ranks
-                                     << " ranks of the plan " << how << ", so each process would take the same cards. Fix: start one process, use "
+                                     << (ranks == 1 ? " rank" : " ranks") << " of the plan " << how
+                                     << ", so each process would take the same cards. Fix: start one process, use "
                                      << "CudaMpi, or unset " << world.variable << " where each has cards and a training of its own.";
 }
 
