@@ -21,8 +21,8 @@ struct LineRange {
   std::int32_t begin = 0;
   std::int32_t end = 0;
 };
-/// Lines that do not count, in their order, as far as one launch needs them: 1 KiB of arguments. Behind a LayerNorm that every rank counts whole they
-/// are the one range of its weight and bias.
+/// Lines that do not count, in their order, as far as one launch needs them: 1 KiB of arguments. Of a block whose LayerNorm
+/// another rank counts they are the one range of its weight and bias.
 struct LinesLeftOut {
   static constexpr int most = 128;
   std::int32_t count = 0;
@@ -44,7 +44,7 @@ struct LinesLeftOut {
 };
 
 /// How elements in equal parts are cut for the sum of their squares: a warp has a share of a part, at least 2,048 elements of a longer one. All of it
-/// depends on the length of a part alone. 7,087,872 gradients in 64 parts have 55 shares in each, which are 3,520 warps in 880 blocks.
+/// depends on the length of a part alone. 7,088,128 gradients in 64 parts have 55 shares in each, which are 3,520 warps in 880 blocks.
 struct SquareShares {
   static constexpr int most_parts = 64, most = 256, threads = 128;  // shares of a part; threads of a block
   static constexpr std::int64_t tile = 1024;                        // 8 loads of 16 bytes by each lane of a warp, all on their way at once
