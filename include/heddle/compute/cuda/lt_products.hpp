@@ -55,6 +55,7 @@ struct ProductPlan {
   LtProduct product;
   LtLayout a, b, c;
   cublasLtMatmulAlgo_t algorithm{};
+  bool there = true;         // false: no algorithm makes the epilogue as well
   bool bias_behind = false;  // cuBLASLt has no algorithm that adds it, so a kernel does
 };
 /// What the heuristic offers, the best first. An array: nvcc 13.0 fails on a vector of this nameless struct.

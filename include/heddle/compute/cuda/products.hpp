@@ -129,9 +129,9 @@ class CudaProducts {
     const ProductKey key = key_of(s, at);
     auto known = plans_.find(key);
     if (known == plans_.end()) known = plans_.emplace(key, made_plan(s, at)).first;
-    return known->second ? &*known->second : nullptr;
+    return known->second.there ? &known->second : nullptr;
   }
-  std::optional<ProductPlan> made_plan(const TypedProduct& s, const ProductAlignments& at) {
+  ProductPlan made_plan(const TypedProduct& s, const ProductAlignments& at) {
     if (!LtProducts::can_be_described(s)) lt_.refuse(s);
     ProductPlan made = lt_.described(s, at);
     if (s.grows != GrowsIn::nothing) {
@@ -140,16 +140,16 @@ class CudaProducts {
         return made;
       }
     }
-    if (!choose(made, s, at)) return without_bias(s, at);
+    made.there = choose(made, s, at);
+    if (!made.there) return s.epilogue == Epilogue::nothing ? without_bias(s, at) : std::move(made);
     if (s.grows != GrowsIn::nothing) ++of_their_own_;
     return made;
   }
-  std::optional<ProductPlan> without_bias(TypedProduct s, const ProductAlignments& at) {
-    if (s.epilogue != Epilogue::nothing) return std::nullopt;
+  ProductPlan without_bias(TypedProduct s, const ProductAlignments& at) {
     if (!s.bias) lt_.refuse(s);
     s.bias = false;
-    std::optional<ProductPlan> made = made_plan(s, at);
-    made->bias_behind = true;
+    ProductPlan made = made_plan(s, at);
+    made.bias_behind = true;
     return made;
   }
   /// The algorithm of all products that differ in rows alone, that of the usual rows; null if there is none for so many.
@@ -263,7 +263,7 @@ class CudaProducts {
 
   CudaProductOptions options_;
   LtProducts lt_;
-  std::map<ProductKey, std::optional<ProductPlan>> plans_;
+  std::map<ProductKey, ProductPlan> plans_;
   std::map<ProductKey, cublasLtMatmulAlgo_t> shared_;
   std::map<ProductKey, bool> together_;
   CudaTuning* tuning_ = nullptr;
