@@ -129,7 +129,9 @@ TEST_CASE("R37: two ranks on one card are named in all processes, and so is one 
   const Folder folder{"files_shared"};
   for (const std::string& words : on_cards(
            folder, [](int) { return hash_after<Replicas, CudaFiles>(1); }, 1))
-    CHECK(begins(words, "[heddle.R37] ranks 0 and 1 are both on card 0000:10:00.0 of machine "));
+    CHECK((begins(words, "[heddle.R37] ranks 0 and 1 are both on card 0000:10:00.0 of machine ") &&
+           has(words,
+               ". Fix: start as many processes on each machine as it has cards, and let CUDA_VISIBLE_DEVICES show all of these to each process, ")));
   for (const std::string& words : on_cards(
            folder, [](int) { return hash_after<Replicas, CudaFiles>(1); }, 3))
     CHECK(words ==

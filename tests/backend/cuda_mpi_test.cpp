@@ -101,7 +101,7 @@ TEST_CASE("R37: processes that share a card are named in all of them, and so is 
     const Cards cards{{.devices = 1, .deadline_s = 100, .processes = true}};
     const std::string words = said([] { Trainer<Of<DataParallel<4>>, CudaMpi>{{.learning_rate = 0.1}}; });
     CHECK(words.find("[heddle.R37] ranks 0 and 1 are both on card 0000:10:00.0 of machine ") == 0);
-    CHECK(words.find("show each of them another card with CUDA_VISIBLE_DEVICES") != std::string::npos);
+    CHECK(words.find("let CUDA_VISIBLE_DEVICES show all of these to each process, which takes its own.") != std::string::npos);
   }
   const Cards cards{{.devices = 3, .deadline_s = 100, .processes = true}};
   CHECK(said([] { Trainer<Of<DataParallel<4>>, CudaMpi>{{.learning_rate = 0.1}}; }) ==

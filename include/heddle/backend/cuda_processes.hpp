@@ -46,9 +46,10 @@ struct PlaceOfCard {
 };
 
 /// The card of a process: as many processes of a machine as there are take the cards that they see, in their order. A process that sees one card
-/// alone takes that, since launchers such as srun may show each process its own.
+/// alone takes that, since launchers such as srun may show each process its own; better they show all, which NCCL looks for ways between.
 ///
 /// Errors  R37 fewer cards than processes of this machine
+/// Source  sources.md#nccl-isolated
 /// Tested  backend/cuda_mpi_test, backend/cuda_files_test
 [[nodiscard]] HEDDLE_COLD inline int card_of_process(int rank, int local_rank) {
   const int cards = visible_cards();
@@ -61,7 +62,9 @@ struct PlaceOfCard {
 /// R37: two ranks are on one card, which NCCL does not join.
 [[noreturn]] HEDDLE_COLD inline void refuse_shared_card(int a, int b, const PlaceOfCard& place) {
   constexpr std::string_view remedy =
-      ". Fix: start as many processes on each machine as it has cards, or show each of them another card with CUDA_VISIBLE_DEVICES.";
+      ". Fix: start as many processes on each machine as it has cards, and let CUDA_VISIBLE_DEVICES show all of these to each process, which takes "
+      "its "
+      "own.";
   throw Error(Code{'R', 37},
               written({"ranks ", a, " and ", b, " are both on card ", place.card.data(), " of machine ", place.machine.name.data(), remedy}));
 }

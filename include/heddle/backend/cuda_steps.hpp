@@ -35,12 +35,13 @@ struct QueuedStep {
   bool watched = false;  ///< by an observer, so it is queued call by call each time
 };
 
-/// The four kinds that were asked for last, and that of steps that an observer watches.
+/// The eight kinds that were asked for last, and that of steps that an observer watches. A loop over epochs has five: steps, those that report, the
+/// smaller one at the end, and two of an evaluation. With one fewer than a loop has each epoch would capture all of them anew.
 ///
 /// Tested  backend/cuda_one_card_test, backend/cuda_threads_test
 class QueuedSteps {
  public:
-  static constexpr std::size_t most_captured = 4;
+  static constexpr std::size_t most_captured = 8;
 
   /// That which was asked for longest ago makes room.
   [[nodiscard]] QueuedStep& of(const StepInput& in) {

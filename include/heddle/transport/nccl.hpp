@@ -6,10 +6,8 @@
 
 #include <nccl.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <utility>
 #include <vector>
 

@@ -152,6 +152,25 @@ TEST_CASE("an exception within a capture ends it, and the stream is as it was") 
   CHECK(card.down(x, 8) == all(6));
 }
 
+TEST_CASE("an exception between a fork and its join leaves no error behind, for a library or a kernel's author to find") {
+  const Card emulated;
+  const OneCard card;
+  const OneCard side;
+  const auto x = card.up(8, 1.0F);
+  const Event fork = make_event();
+  const auto capture_and_throw = [&] {
+    static_cast<void>(captured(card.stream(), [&] {
+      put_after(card.stream(), fork, side.stream());
+      scale(side.stream(), x, 2, 0);
+      throw std::runtime_error("a rank is lost");
+    }));
+  };
+  CHECK_THROWS_WITH_AS(capture_and_throw(), "a rank is lost", std::runtime_error);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+  scale(card.stream(), x, 1, 1);
+  CHECK(card.down(x, 8) == all(2));
+}
+
 TEST_CASE("a call that fails while a graph is made is R36, nothing is left behind, and the stream can be used") {
   const Card emulated;
   const OneCard card;

@@ -111,14 +111,15 @@ inline void put_after(cudaStream_t first, const Event& between, cudaStream_t lat
   check_cuda(cudaStreamWaitEvent(later, between.get(), 0), "cudaStreamWaitEvent");
 }
 
-/// What work() queues on the stream, as a graph. Another thread may allocate meanwhile. Errors  R36, and what work() throws
+/// What work() queues on the stream, as a graph. Another thread may allocate meanwhile. Where work() throws the capture ends, and what the runtime
+/// says of that is taken back, as is_done() does it. Errors  R36, and what work() throws
 template <class Work> [[nodiscard]] RunnableGraph captured(cudaStream_t stream, Work&& work) {
   check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   CapturedGraph graph;
   try {
     work();
   } catch (...) {
-    static_cast<void>(cudaStreamEndCapture(stream, graph.slot()));
+    if (cudaStreamEndCapture(stream, graph.slot()) != cudaSuccess) static_cast<void>(cudaGetLastError());
     throw;
   }
   check_cuda(cudaStreamEndCapture(stream, graph.slot()), "cudaStreamEndCapture");
