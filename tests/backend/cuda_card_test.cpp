@@ -53,6 +53,35 @@ TEST_CASE("what is uploaded is downloaded, and R37 names a card that is not ther
   CHECK(cuda_emulator::alive() == "");
 }
 
+TEST_CASE("copies to and from a card are made with that card as the thread's own, which has its own again behind them") {
+  cuda_emulator::reset({.seed = 3, .devices = 2});
+  {
+    Card card{1, {.workspace_bytes = 4096}};
+    const auto current = [] {
+      int now = -1;
+      compute_room::check_cuda(cudaGetDevice(&now), "cudaGetDevice");
+      return now;
+    };
+    std::vector<int> seen;
+    card.wait_by([&] {
+      seen.push_back(current());
+      compute_room::wait_for(card.stream());
+    });
+    const auto on_card_1 = [] {
+      const backend_room::CurrentCard here{1};
+      return compute_room::card_memory<float>(4, "four numbers");
+    };
+    const auto there = on_card_1();
+    std::vector<float> numbers{1, 2, 3, 4};
+    card.upload(there.get(), numbers.data(), 16);
+    card.download(numbers.data(), there.get(), 16);
+    CHECK(seen == std::vector<int>{1, 1});
+    CHECK(current() == 0);
+  }
+  CHECK(cuda_emulator::violations().empty());
+  CHECK(cuda_emulator::alive() == "");
+}
+
 TEST_CASE("sums of logical devices have the bits of the tree of the host, in place or for one of them; more than 64 are refused") {
   cuda_emulator::reset({.seed = 3});
   {

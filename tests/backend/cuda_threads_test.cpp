@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -108,6 +109,16 @@ TEST_CASE("steps go on after a wrong label on cards: all of them find it before 
     CHECK_FALSE(trainer.interrupted());
     CHECK(std::abs(trainer.step(Rows(16, s).batch()).loss.value() - host.step(Rows(16, s).batch()).loss.value()) < 1e-5F);
   }
+}
+
+TEST_CASE("ranks meet before memory and graphs are made, which may wait for all cards, and pinned memory is there before sums are queued") {
+  const Cards cards{{.devices = 2, .memory_waits_s = 0.02}};
+  struct Wide : Sequential<Linear<40'000, 2>> {};  // rows of a rank are more than is pinned without being asked for
+  Trainer<Plan<Wide, MeanSquaredError, SGD, Batch<16, KeepLast>, DataParallel<2>>, CudaThreads> trainer{{.learning_rate = 1e-9}, Seed{3}};
+  const std::vector<float> inputs(16 * 40'000, 0.5F), targets(16 * 2, 1.0F);
+  for (const std::size_t rows : {16, 8, 16, 8, 16})  // of two kinds, queued, captured and replayed
+    trainer.step(examples(std::span{inputs}.first(rows * 40'000), std::span{targets}.first(rows * 2), 40'000));
+  CHECK(cuda_emulator::counts().graph_launches == 2 * 3);
 }
 
 TEST_CASE("a loss that is not finite is told after a step on cards, which then says R04; an evaluation goes on") {

@@ -93,6 +93,14 @@ TEST_CASE("squares of parts, copies between strides and bfloat16 are those of th
     bench.card.download(rounded.data(), there + 700, 16);
     run_room::HostWork::round_floats(of_host.data(), values.data(), 4);
     CHECK(rounded == of_host);
+    bench.work.round(there + 800, there, 5);
+    std::vector<float> outputs;
+    bench.work.store_bfloat16(there + 800, 5, [&](const float* from) { outputs.assign(from, from + 5); });
+    bench.card.wait();
+    for (const auto& after : bench.part.after) after();
+    of_host.resize(5);
+    run_room::HostWork::round_floats(of_host.data(), values.data(), 5);
+    CHECK(outputs == of_host);
   }
   CHECK(cuda_emulator::violations().empty());
   CHECK(cuda_emulator::alive() == "");

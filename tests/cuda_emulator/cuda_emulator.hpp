@@ -17,6 +17,7 @@ struct Options {
   int devices = 2;
   std::size_t device_bytes = std::size_t{16} << 30;  ///< of each card; what it does not have is cudaErrorMemoryAllocation
   double eager = 0.25;                               ///< the chance that a call lets one more piece of queued work run; 1 runs all at once
+  double memory_waits_s = 0;                         ///< how long a call takes that makes memory or a graph on card 1; twice that on card 2
   double deadline_s = 10;                            ///< a wait in which no stream of any card goes on for so long is a deadlock
   bool one_collective = true;                        ///< a card runs one operation of NCCL at a time, as a full card may
   bool peers = true;                                 ///< cards may be allowed to read each other's memory

@@ -221,8 +221,42 @@ std::shared_ptr<Meeting> arrive(Communicator& communicator, const Operation& ope
                 static_cast<std::size_t>(clique.ranks), operation, communicator);
 }
 
+/// Whether a card has an operation of a communicator in its queues.
+bool has_queued(int device, const Clique& clique) {
+  const auto names = [&](const Work& work) {
+    return std::any_of(work.communicators.begin(), work.communicators.end(), [&](const Communicator* each) { return each->clique.get() == &clique; });
+  };
+  for (const auto& stream : state().streams)
+    for (const auto& item : stream->items) {
+      if (stream->device != device) continue;
+      if (names(item->work)) return true;
+      if (item->run == nullptr) continue;
+      for (const Node& node : item->run->graph->nodes)
+        if (names(node.work)) return true;
+    }
+  return false;
+}
+/// Whether the rank of a card is missing in a meeting of which some have come.
+bool lacks(const Meeting& meeting, const Clique& clique, int device) {
+  const auto is_there = [&](int rank) {
+    const auto known = clique.device_of_rank.find(rank);
+    return known != clique.device_of_rank.end() && known->second == device;
+  };
+  for (std::size_t place = 0; place < meeting.operations.size(); ++place) {
+    const Operation& other = meeting.operations[1 - std::min<std::size_t>(place, 1)];  // of a transfer that of the other end
+    if (meeting.arrived[place] == 0 && is_there(other.between_two() ? other.peer : static_cast<int>(place))) return true;
+  }
+  return false;
+}
+
 class Waiting final : public Unfinished {
  public:
+  [[nodiscard]] bool waits_for(int device) const override {
+    return std::any_of(meetings_.begin(), meetings_.end(), [&](const auto& at) {
+      const Clique& clique = *at.first->clique;
+      return !at.second->done && !*at.first->aborted && lacks(*at.second, clique, device) && !has_queued(device, clique);
+    });
+  }
   void add(std::shared_ptr<Communicator> communicator, std::shared_ptr<Meeting> meeting) {
     meetings_.emplace_back(std::move(communicator), std::move(meeting));
   }
@@ -281,6 +315,7 @@ std::shared_ptr<Communicator> join(const ncclUniqueId& id, int ranks, int rank, 
   if (clique == nullptr) clique = std::make_shared<Clique>();
   clique->ranks = ranks;
   ++clique->joined;
+  clique->device_of_rank[rank] = current_device();
   if (!clique->devices.insert(current_device()).second) {
     refusal("NCCL refuses two ranks of one communicator on device " + std::to_string(current_device()) + ".");
     clique->error = ncclInvalidUsage;
@@ -368,6 +403,7 @@ std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int ke
     std::shared_ptr<Clique>& clique = of_colors[part.color];
     if (clique == nullptr) clique = std::make_shared<Clique>();
     clique->turn = part.color + 1;  // another order of sums than its siblings have
+    clique->device_of_rank[clique->ranks] = part.made->device;
     part.made->rank = clique->ranks++;
     ++clique->joined;
     part.made->clique = clique;

@@ -73,6 +73,7 @@ struct Clique {
   int ranks = 0;
   int joined = 0;
   std::set<int> devices;
+  std::map<int, int> device_of_rank;
   ncclResult_t error = ncclSuccess;
   Meetings collectives;
   std::map<std::pair<int, int>, Meetings> pairs;   // by sender and receiver

@@ -243,6 +243,40 @@ TEST_CASE("an abort waits for what its communicator has queued behind another on
     CHECK(alive().empty());
   }
 }
+TEST_CASE("a split whose config leaves out that it does not block makes a communicator that blocks, which is a mistake") {
+  reset({.devices = 2});
+  on_ranks(2, [](RankOfTest& rank, const OneCard&) {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    ncclComm_t part = nullptr;
+    CHECK(ncclCommSplit(rank.communicator, 0, rank.rank, &part, &config) == ncclInvalidUsage);
+    CHECK(part == nullptr);
+  });
+  CHECK(says(violations(), {"ncclCommSplit makes a communicator that blocks of one that does not"}));
+  CHECK(violations().size() == 2);
+  CHECK(alive().empty());
+}
+TEST_CASE("memory that is made while another card is in a sum that waits for this one is a mistake, and none once the sum is queued") {
+  for (const bool first_sums : {false, true}) {
+    reset({.devices = 2, .memory_waits_s = 0.02});
+    std::atomic<bool> begins = false, waits = false;
+    on_ranks(2, [&](RankOfTest& rank, const OneCard& card) {
+      const auto x = card.up(8, 1.0F);
+      const auto sum = [&] { return ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, rank.communicator, card.stream()); };
+      ncclResult_t posted = ncclInProgress;
+      if (rank.rank == 1) begins = true;  // it has made its first memory
+      while (!begins) std::this_thread::yield();
+      if (rank.rank == 0 || first_sums) posted = sum();
+      if (rank.rank == 0) waits = true;
+      while (!waits) std::this_thread::yield();
+      const auto more = rank.rank == 1 ? OneCard::unset(8) : decltype(OneCard::unset(8)){};
+      CHECK(rank.settle(rank.rank == 1 && !first_sums ? sum() : posted) == ncclSuccess);
+      wait_for(card.stream());
+    });
+    CHECK(violations().empty() == first_sums);
+    if (!first_sums) CHECK(says(violations(), {"cudaMalloc on device 1 may wait for ncclAllReduce on device 0, which waits for this device."}));
+    CHECK(alive().empty());
+  }
+}
 TEST_CASE("a communicator is used when all its ranks are there, and has one rank on a card") {
   reset({.devices = 2, .deadline_s = 0.05});
   ncclUniqueId id{};

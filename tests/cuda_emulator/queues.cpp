@@ -163,6 +163,19 @@ Moved move_graph(Stream& stream, Item& item) {
   tsan::release(&stream);
   return Moved::to_end;
 }
+/// What other cards are in that waits for this one: "ncclAllReduce on device 0", or "".
+std::string what_waits_for(int own) {
+  for (const auto& stream : state().streams) {
+    if (stream->items.empty() || stream->device == own) continue;
+    const Item& item = *stream->items.front();
+    const auto named = [&](const Work& work) { return work.name + " on device " + std::to_string(stream->device); };
+    if (item.unfinished != nullptr && item.unfinished->waits_for(own)) return named(item.work);
+    if (item.run == nullptr) continue;
+    for (std::size_t node = 0; node < item.run->unfinished.size(); ++node)
+      if (item.run->unfinished[node] != nullptr && item.run->unfinished[node]->waits_for(own)) return named(item.run->graph->nodes[node].work);
+  }
+  return "";
+}
 /// The head of one stream, if it can go on.
 bool pump(Stream& stream) {
   Item& item = *stream.items.front();
@@ -233,6 +246,22 @@ cudaError_t wait_until(Call& call, const std::function<bool()>& done) {
 bool device_is_idle(int number) {
   const auto& streams = state().streams;
   return std::all_of(streams.begin(), streams.end(), [&](const auto& stream) { return stream->device != number || stream->items.empty(); });
+}
+void may_wait_for_all_cards(Call& call, const char* name) {
+  using Clock = std::chrono::steady_clock;
+  const int own = current_device();
+  const std::chrono::duration<double> takes{state().options.memory_waits_s * own};
+  const Clock::time_point begun = Clock::now();
+  while (Clock::now() - begun < takes) {
+    while (pump()) {
+    }
+    if (const std::string waits = what_waits_for(own); !waits.empty()) {
+      violation(std::string(name) + " on device " + std::to_string(own) + " may wait for " + waits +
+                ", which waits for this device. The real ones wait for ever.");
+      return;
+    }
+    state().changed.wait_for(call.lock, std::chrono::milliseconds(1));
+  }
 }
 bool stands_still() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - state().last_progress).count() > state().options.deadline_s;

@@ -30,6 +30,9 @@ void pump_a_little();
 /// Lets work run until done(); a deadlock becomes a fault of the current card.
 cudaError_t wait_until(Call& call, const std::function<bool()>& done);
 [[nodiscard]] bool device_is_idle(int device);
+/// A call that makes or gives back memory, or makes a graph, may wait for all cards of the process: a violation where another card is in an operation
+/// that waits for this thread's card. Nothing unless the options say how long such a call takes.
+void may_wait_for_all_cards(Call& call, const char* name);
 /// Whether nothing has gone on for as long as the options allow.
 [[nodiscard]] bool stands_still();
 /// Who waits for what: "stream 2 of device 0 waits for an event; stream 3 of device 1 is in ncclAllReduce".

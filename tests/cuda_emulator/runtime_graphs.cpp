@@ -141,7 +141,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
   });
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t handle, unsigned long long) {
-  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call&) {
+  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call& call) {
+    may_wait_for_all_cards(call, "cudaGraphInstantiate");
     const auto found = state().graphs.find(reinterpret_cast<Graph*>(handle));
     if (found == state().graphs.end()) {
       violation("A graph is used that does not exist.");

@@ -20,10 +20,11 @@ namespace {
 
 constexpr std::size_t most_pitch = 0x7FFFFFFF;  // cudaDevAttrMaxPitch
 
-cudaError_t allocate(const char* name, void** data, std::size_t bytes, bool pinned) {
+cudaError_t allocate(Call& call, const char* name, void** data, std::size_t bytes, bool pinned) {
   *data = nullptr;
   if (forbidden_in_capture(name)) return cudaErrorStreamCaptureUnsupported;
   if (bytes == 0) return cudaSuccess;
+  may_wait_for_all_cards(call, name);
   State& all = state();
   Device& card = device(current_device());
   const std::size_t total = all.options.device_bytes;
@@ -44,6 +45,7 @@ cudaError_t allocate(const char* name, void** data, std::size_t bytes, bool pinn
 cudaError_t give_back(Call& call, const char* name, void* data, bool pinned) {
   if (data == nullptr) return cudaSuccess;
   if (forbidden_in_capture(name)) return cudaErrorStreamCaptureUnsupported;
+  may_wait_for_all_cards(call, name);
   Memory& memory = state().memory;
   const Allocation* allocation = memory.starting_at(data, pinned);
   if (allocation == nullptr) {
@@ -150,13 +152,13 @@ using namespace cuda_emulator;
 extern "C" {
 
 cudaError_t cudaMalloc(void** data, size_t bytes) {
-  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call&) { return allocate("cudaMalloc", data, bytes, false); });
+  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call& call) { return allocate(call, "cudaMalloc", data, bytes, false); });
 }
 cudaError_t cudaMallocHost(void** data, size_t bytes) {
-  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call&) { return allocate("cudaMallocHost", data, bytes, true); });
+  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call& call) { return allocate(call, "cudaMallocHost", data, bytes, true); });
 }
 cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned) {
-  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call&) { return allocate("cudaHostAlloc", data, bytes, true); });
+  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call& call) { return allocate(call, "cudaHostAlloc", data, bytes, true); });
 }
 cudaError_t cudaFree(void* data) {
   return runtime_release(__func__, [&](Call& call) { return give_back(call, "cudaFree", data, false); });

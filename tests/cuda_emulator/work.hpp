@@ -25,6 +25,8 @@ struct Communicator;  // of NCCL
 class Unfinished {
  public:
   virtual bool finished() = 0;
+  /// Whether it cannot end before somebody queues something on that card.
+  [[nodiscard]] virtual bool waits_for(int /*device*/) const { return false; }
   virtual ~Unfinished() = default;
 };
 

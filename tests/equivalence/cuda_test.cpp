@@ -48,8 +48,10 @@ void leave_out_rounding(Left::Named& card, Left::Named& host, double largest_gra
     if (std::abs(static_cast<double>(host.gradient[i])) < 1e-4 * largest_gradient) card.values[i] = host.values[i];
 }
 
+constexpr int more_steps = 2;  // of the first kind: one that is captured and one that is replayed
+
 /// Runs drawn plans on cards of the emulator and on threads of the host, and compares what they leave; of a plan of 4 devices that are cards there
-/// are 4. look(session) sees the ranks before they go.
+/// are 4. look(session) sees the ranks before they replay a step.
 template <class Session, class Look> void end_as_on_threads(bool cards, long wanted, Look look) {
   auto seed = static_cast<std::uint64_t>(number_in("HEDDLE_DRAWN_SEED", 1));
   long plans = 0, ranks = 0;
@@ -65,12 +67,12 @@ template <class Session, class Look> void end_as_on_threads(bool cards, long wan
     Left card;
     {
       Runs<Session> on_card{plan, kernels<CudaCompute>(), programs.training(), programs.evaluation()};
-      card = on_card.run();
-      look(on_card.session());
+      card = on_card.run(more_steps, look);
+      CHECK(cuda_emulator::counts().graph_launches > 0);
     }
     CHECK(cuda_emulator::violations() == std::vector<std::string>{});
     CHECK(cuda_emulator::alive() == "");
-    Left host = Runs<ThreadSession>(plan, kernels(), programs.training(), programs.evaluation()).run();
+    Left host = Runs<ThreadSession>(plan, kernels(), programs.training(), programs.evaluation()).run(more_steps, [](auto&) {});
     const double numbers = distance(card.numbers, host.numbers);
     CHECK(numbers <= 5e-4);
     far = std::max(far, numbers);
@@ -81,7 +83,8 @@ template <class Session, class Look> void end_as_on_threads(bool cards, long wan
       CAPTURE(host.parameters[p].name);
       leave_out_rounding(card.parameters[p], host.parameters[p], most);
       const double of_parameter = distance(card.parameters[p].values, host.parameters[p].values);
-      CHECK(of_parameter <= (host.parameters[p].name.find("running_") == std::string::npos ? 2e-4 : 2e-3));  // a mean follows such a bias
+      const double of_mean = (2 + more_steps) * 1e-3;  // it follows such a bias, a step at a time
+      CHECK(of_parameter <= (host.parameters[p].name.find("running_") == std::string::npos ? 2e-4 : of_mean));
       far = std::max(far, of_parameter);
     }
     ++plans;

@@ -76,12 +76,18 @@ template <class Session> class Runs {
 
   /// A step of all rows that reports, one of fewer rows that does not if the plan takes them, and an evaluation.
   [[nodiscard]] Left run() {
+    return run(0, [](Session&) {});
+  }
+  /// look(session) sees what these have left; then come so many more steps of the first kind.
+  template <class Look> [[nodiscard]] Left run(int more, Look look) {
     Left left;
     ranks_.make(Seed{3});
     const int all = training_.batch.remedy == Remedy::pad ? training_.batch.capacity() : training_.batch.batch;
-    step(1, all, left);
-    step(2, training_.batch.remedy == Remedy::keep ? (all + 1) / 2 : all, left);
+    step(1, all, true, left);
+    step(2, training_.batch.remedy == Remedy::keep ? (all + 1) / 2 : all, false, left);
     evaluate(left);
+    look(ranks_.session());
+    for (int number = 3; number < 3 + more; ++number) step(number, all, true, left);
     for (int r = 0; r < ranks_.ranks(); ++r) {
       auto& executor = ranks_.executor(Rank{r});
       std::vector<char>& arena = left.arenas.emplace_back(static_cast<std::size_t>(executor.arena().size().value));
@@ -107,11 +113,11 @@ template <class Session> class Runs {
     input.source_rows = input.rows = count;
     return input;
   }
-  void step(int number, int count, Left& left) {
+  void step(int number, int count, bool reporting, Left& left) {
     const StepRows rows{work_, count, static_cast<std::uint64_t>(number)};
     StepInput input = input_of(training_, rows, count);
     input.step = number;
-    input.reporting = number == 1;
+    input.reporting = reporting;
     const auto constants = work_.constants(number, training_.groups);
     input.constants = constants.get();
     input.constants_bytes = work_.constants_bytes;

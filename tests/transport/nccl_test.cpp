@@ -50,6 +50,24 @@ TEST_CASE("transfers meet in the order of their starts, and an empty one is none
   CHECK(cuda_emulator::counts().sent_bytes == 4 * (3 + 6 + 9));
 }
 
+TEST_CASE("an operation comes behind what was computed before its start, also where that is still queued") {
+  World world(2, {everybody(2)});
+  CHECK(world.run([](auto& endpoint, int rank) -> std::string {
+    auto& end = endpoint.endpoint();
+    backend_room::Card& card = end.mover().card();
+    const auto computed = compute_room::card_memory<float>(64, "a test"), data = compute_room::card_memory<float>(64, "a test");
+    for (int round = 1; round <= 20; ++round) {
+      Floats given(64, static_cast<float>(round + rank)), sums(64);
+      card.upload(computed.get(), given.data(), 64 * sizeof(float));
+      backend_room::queue_copy(card.stream(), data.get(), computed.get(), 64);
+      end.all_reduce_wait(0, end.all_reduce_start(0, data.get(), 64));
+      card.download(sums.data(), data.get(), 64 * sizeof(float));
+      if (sums != Floats(64, static_cast<float>(2 * round + 1))) return "round " + std::to_string(round) + " sums what was there before";
+    }
+    return "";
+  }) == "");
+}
+
 TEST_CASE("what travels by NCCL for a sum along the tree is what a ring sends, and in any order the sum is NCCL's own within rounding") {
   for (const std::int64_t n : {1, 17, 256, 1000}) {
     CAPTURE(n);

@@ -47,6 +47,19 @@ TEST_CASE("a query all of whose first scores are -inf has weights of those that 
   for (const float y : t.output) CHECK(std::abs(y - (t.input[3 * 64 + 2] + t.input[3 * 65 + 2]) / 2) < 1e-6F);
 }
 
+TEST_CASE("weights are dropped behind the sum of powers: what is left for the backward is that of all keys") {
+  const Card card;
+  using Layer = SelfAttention<Heads<1>, Causal>;
+  using Dropping = SelfAttention<Heads<1>, Causal, Dropout<1, 3>>;
+  OnCard<Layer> all{Layer::describe(Spec{Shape{70, 6}}), 1};
+  OnCard<Dropping> dropped{Dropping::describe(Spec{Shape{70, 6}}), 1};
+  REQUIRE(all.input == dropped.input);
+  all.forward(0, 1);
+  dropped.forward(0, 1);
+  CHECK(all.output != dropped.output);
+  CHECK(all.statistics == dropped.statistics);
+}
+
 TEST_CASE("a NaN of a key is seen by all that attend to it, and by no other") {
   const Card card;
   using Layer = SelfAttention<Heads<1>, Causal>;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,20 @@ TEST_CASE("what was captured has not run; each replay runs it") {
     check_cuda(cudaGraphLaunch(graph.get(), card.stream()), "cudaGraphLaunch");
     CHECK(card.down(x, 8) == all(wanted));
   }
+}
+
+TEST_CASE("another thread may allocate while a stream captures") {
+  const Card emulated;
+  const OneCard card;
+  const auto x = card.up(8, 1.0F);
+  CardMemory<float> of_other;
+  std::string said;
+  const RunnableGraph graph = captured(card.stream(), [&] {
+    std::thread{[&] { said = sentence([&] { of_other = card_memory<float>(8, "a test"); }); }}.join();
+    scale(card.stream(), x, 2, 0);
+  });
+  CHECK(said == "nothing was thrown");
+  CHECK((of_other.get() != nullptr && graph.get() != nullptr));
 }
 
 TEST_CASE("an exception within a capture ends it, and the stream is as it was") {

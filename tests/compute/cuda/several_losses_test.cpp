@@ -74,6 +74,29 @@ TEST_CASE("each of several losses has on the card the mean, the divisor and the 
   CHECK(most <= 2 * 16 * 0x1p-24);  // both are so far from the loops at most, of a weight of 2 and divisors of 6 and more
 }
 
+TEST_CASE("a loss for which nothing counts is 0, and not 0 divided by 0") {
+  const Card all;
+  GivenRows batch;
+  batch.weights = Floats(features, 0.0F);
+  batch.each[0] = {0, 0.0};
+  const auto elements = static_cast<std::int64_t>(batch.output.size());
+  double means[3]{}, divisors[3]{};
+  CardTensors card;
+  CudaNumbers numbers;
+  numbers.total_rows = 6;
+  for (int k = 0; k < 3; ++k) numbers.counted[k] = batch.each[k];
+  LossCallIn<CudaMemory> call{rows, features, 6, card.given(batch.output.data(), elements)};
+  call.targets = card.given(batch.target.data(), std::ssize(batch.target));
+  call.target_features = targets;
+  call.class_weights = card.given(batch.weights.data(), features);
+  call.workspace = card.scratch(LossKernel<Wide, CudaCompute>::scratch().value);
+  call.space = card.space(numbers);
+  LossKernel<Wide, CudaCompute>::each(call, card.made(means, 3), card.made(divisors, 3));
+  card.finish();
+  CHECK((means[0] == 0 && divisors[0] == 0));
+  CHECK((means[1] > 0 && means[2] > 0));
+}
+
 TEST_CASE("a class number outside the classes of one of several losses spoils its positions alone") {
   const Card card;
   GivenRows batch;
