@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cctype>
+#include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,7 +28,8 @@ inline std::optional<MeetingPlace> said_place;
 /// Tested  backend/world_folder_test
 inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
 
-/// What a launcher calls the run, as a name of a folder: runs of one name of HEDDLE_MEETING then never see each other. Empty where it has no name.
+/// What a launcher calls the run, as a name of a folder: runs of one name of HEDDLE_MEETING then never see each other. A name that is none of a
+/// folder has a sum behind it, so "a/b" and "a b" differ: run_a_b-e620c3190468cf61. Empty where the run has no name.
 [[nodiscard]] HEDDLE_COLD inline std::string name_of_run(const Environment& environment) {
   std::string name;
   const auto run = environment("TORCHELASTIC_RUN_ID"), job = environment("SLURM_JOB_ID");
@@ -37,9 +40,14 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
     name = *job + '.' + environment("SLURM_STEP_ID").value_or("0");
   else if (address && port)
     name = *address + '.' + *port;
-  for (char& letter : name)
+  std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a
+  for (const char letter : name) sum = (sum ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  std::string folder = "run_" + name.substr(0, 200);  // most file systems take 255
+  for (char& letter : folder)
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.' && letter != '-') letter = '_';
-  return name.empty() ? name : "run_" + name;
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "-%016llx", static_cast<unsigned long long>(sum));
+  return name.empty() ? name : folder == "run_" + name ? folder : folder + digits;
 }
 
 /// R38: nobody has named a folder.
