@@ -20,7 +20,7 @@ using card_step::CardStep, card_step::Launched, card_step::Work;
 
 namespace {
 
-template <int Rows> using Gpt2Step = Plan<plans_on_cards::Gpt2, CrossEntropy, AdamW, Batch<Rows>, Single, Mixed<BFloat16>>;
+template <int Rows, class... Parts> using Gpt2Step = Plan<plans_on_cards::Gpt2, CrossEntropy, AdamW, Batch<Rows>, Single, Mixed<BFloat16>, Parts...>;
 
 [[nodiscard]] double milliseconds(const std::vector<Launched>& all, const card_rates::Attention& attention) {
   double sum = 0;
@@ -104,6 +104,20 @@ void print_simulated(const plan_room::Program& p, double tokens) {
   row("rates of docs/gpu-results.md, attention as by cuDNN", measured);
 }
 
+/// What Clip<GlobalNorm> adds to a step of any number of rows.
+void print_clipping() {
+  const CardStep step{plan_room::lower<Gpt2Step<16, Clip<GlobalNorm>>>()};
+  std::printf("\n## `Clip<GlobalNorm>` adds\n\n| launched | for | launches | GB | predicted [ms] |\n|---|---|---|---|---|\n");
+  double ms = 0;
+  for (const Launched& l : step.all())
+    if (l.call == "norm of gradients" || l.call == "clipping of gradients") {
+      ms += card_rates::milliseconds(l, card_rates::heddle);
+      std::printf("| %s | %s | %d | %.2f | %.3f |\n", l.kernel.c_str(), l.purpose.c_str(), l.launches, l.bytes / 1e9,
+                  card_rates::milliseconds(l, card_rates::heddle));
+    }
+  std::printf("| **all** | | | | **%.2f** |\n", ms);
+}
+
 template <int Rows> void print_step() {
   using ThePlan = Gpt2Step<Rows>;
   const CardStep step{plan_room::lower<ThePlan>()};
@@ -119,4 +133,5 @@ template <int Rows> void print_step() {
 int main() {
   print_step<64>();
   print_step<16>();
+  print_clipping();
 }

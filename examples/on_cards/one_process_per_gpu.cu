@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Build: nvcc -std=c++20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 $(mpicxx --showme:compile)
-// examples/on_cards/one_process_per_gpu.cu $(mpicxx --showme:link | sed 's/-Wl,/-Xlinker /g') -lcublasLt -lnccl -o one_process_per_gpu &&
-// mpirun -np 4 ./one_process_per_gpu
+// Build: nvcc -ccbin mpicxx -std=c++20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3
+// examples/on_cards/one_process_per_gpu.cu -lcublasLt -lnccl -o one_process_per_gpu && mpirun -np 4 ./one_process_per_gpu
 //
 // One process for each GPU, on one machine or several, as MPI starts them. Which process has which card and which rows is the plan's to say, not the
 // environment's: each prints both, and all print the loss of the same training.

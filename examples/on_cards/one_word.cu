@@ -50,14 +50,14 @@ End first_on_host, first_on_card;
 template <class Policy> void row(const char* name, const Spiral& spiral) {
   const End host = train<Training<Policy>, CpuThreads>(spiral), card = train<Training<Policy>, CudaOneCard>(spiral);
   if (first_on_host.bits == 0) first_on_host = host, first_on_card = card;
-  std::printf("%-40s %.3f  %.3f  %-19s %s, %s\n", name, host.loss, card.loss, std::abs(host.loss - card.loss) < 1e-3 ? "yes" : "NO",
+  std::printf("%-38s %.3f  %.3f  %-12s %s, %s\n", name, host.loss, card.loss, std::abs(host.loss - card.loss) < 1e-3 ? "yes" : "NO",
               host.bits == first_on_host.bits ? "yes" : "NO", card.bits == first_on_card.bits ? "yes" : "NO");
 }
 
 int main() {
   return run_main([] {
     const Spiral spiral;
-    std::printf("%-40s cores  card   within a thousandth bits of one device\n", "loss after 20 steps");
+    std::printf("%-38s cores  card   within 0.001 bits of Single\n", "loss after 20 steps");
     row<Single>("Single", spiral);
     row<DataParallel<4>>("DataParallel<4>", spiral);
     row<Sharded<2>>("Sharded<2>", spiral);

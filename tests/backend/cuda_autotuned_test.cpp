@@ -75,6 +75,20 @@ TEST_CASE("tuned plans train as cores do under all policies, and with the emulat
   CHECK(apart(weights_after<InHalves, Autotuned<CudaOneCard>>(5), halves) < 0.03 * apart(halves, start));
 }
 
+TEST_CASE("what lies between a product and a function is there where anybody reads it again, and an evaluation has it in place") {
+  struct Forked : Sequential<Linear<16, 32>, Residual<ReLU>, Linear<32, 24>, Residual<GELUTanh>, Linear<24, 24>, GELUTanh, Linear<24, 10>> {};
+  using P = Plan<Forked, CrossEntropy, SGD, Batch<16>, Single>;
+  const Cards cards{timed};
+  const auto run = [](auto backend) {
+    Trainer<P, decltype(backend)> trainer{{.learning_rate = 0.1}, Seed{3}};
+    for (int s = 0; s < 4; ++s) trainer.step(Drawn(16, s).batch());
+    std::vector<float> seen = trainer.parameter("0.weight");
+    seen.push_back(static_cast<float>(trainer.evaluate(Drawn(16, 9).batch()).loss));
+    return seen;
+  };
+  CHECK(apart(run(Autotuned<CudaOneCard>{}), run(CpuThreads{})) < 1e-5);
+}
+
 TEST_CASE("a trainer says what was found; without the word it says nothing") {
   const Cards cards{timed};
   const Trainer<Of<Single>, CudaOneCard> alone{{}, Seed{1}};

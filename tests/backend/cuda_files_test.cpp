@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backend/forked_processes.hpp"
@@ -36,6 +37,20 @@ template <class ThePlan, class Backend> std::string hash_after(int steps) {
   for (int s = 0; s < steps; ++s) trainer.step(Rows(16, s).batch());
   return std::to_string(trainer.parameter_hash());
 }
+/// It computes for longer than the others wait.
+struct Sleeps : extending::Observer {
+  bool slept = false;
+  void started(const extending::Observation&) override {
+    if (!std::exchange(slept, true)) std::this_thread::sleep_for(3s);
+  }
+};
+/// Its process is gone in the middle of a step.
+struct Dies : extending::Observer {
+  int left = 5;
+  void started(const extending::Observation&) override {
+    if (--left == 0) _exit(9);
+  }
+};
 /// body(rank) with a card for each of 4 processes; its words, and what the emulator found wrong behind them.
 template <class Body> std::vector<std::string> on_cards(const Folder& folder, Body body, int cards = 4) {
   std::vector<std::string> words;
@@ -173,6 +188,30 @@ TEST_CASE("R01: a process that throws in a step is told to the others, which wai
   }
 }
 
+TEST_CASE("R01: while NCCL makes a connection the rank that has not come to it is named by all, in the first step and at a first use behind it") {
+  using Free = Plan<Net, CrossEntropy, AdamW, Batch<16>, Accumulate<2>, DataParallel<4>>;  // gradients are summed by NCCL, a loss along the tree
+  for (const int late : {1, 3}) {
+    const Folder folder{"files_connects"};
+    const std::vector<std::string> all = on_cards(folder, [&](int rank) {
+      Trainer<Free, CudaFiles> trainer{{.learning_rate = 1e-2}, Seed{3}, {.deadline = 2s}};
+      Sleeps sleeps;
+      trainer.on_step([](const StepResult&) {}, Every{3});
+      return said([&] {
+        for (int s = 1; s <= 3; ++s) {
+          if (rank == 3 && s == late) trainer.observe(&sleeps);
+          trainer.step(Rows(16, s).batch());
+        }
+      });
+    });
+    for (const std::string& words : all) CHECK(begins(words, "[heddle.R01] rank 3 was lost at "));
+    CAPTURE(late);
+    CAPTURE(all[0]);
+    CAPTURE(all[1]);
+    for (const std::size_t rank : {0U, 1U, 2U}) CHECK(has(all[rank], "NCCL's connections of rank "));
+    for (const std::string& words : all) CHECK(has(words, "it started nothing within the deadline of 2000 ms"));
+  }
+}
+
 TEST_CASE("R01: a process that is gone in a step without a word is named by the others after the deadline") {
   const Folder folder{"files_killed"};
   const std::vector<std::string> all = on_cards(folder, [](int rank) {
@@ -188,6 +227,55 @@ TEST_CASE("R01: a process that is gone in a step without a word is named by the 
     CHECK(begins(all[rank], "[heddle.R01] rank 1 was lost at "));
     CHECK(has(all[rank], "it started nothing within the deadline of 3000 ms"));
   }
+}
+
+TEST_CASE("R01: of a process that dies inside a step NCCL tells the others at different times; they ask each other, and all name it") {
+  const Folder folder{"files_dies"};
+  const std::vector<std::string> all = on_cards(folder, [](int rank) {
+    Trainer<Replicas, CudaFiles> trainer{{.learning_rate = 1e-2}, Seed{3}, {.deadline = 6s}};
+    for (int s = 0; s < 2; ++s) trainer.step(Rows(16, s).batch());
+    Dies dies;
+    if (rank == 3) trainer.observe(&dies);
+    const auto begun = std::chrono::steady_clock::now();
+    std::thread machine{[rank] {
+      std::this_thread::sleep_for(300ms + rank * 100ms);
+      cuda_emulator::fail_communicators();
+    }};
+    const std::string words = said([&] { trainer.step(Rows(16, 2).batch()); });
+    const bool in_time = std::chrono::steady_clock::now() - begun < 5s;
+    machine.join();
+    return words + (in_time ? " before the deadline" : " late");
+  });
+  CHECK(all[3].empty());
+  for (const std::size_t rank : {0U, 1U, 2U}) {
+    CAPTURE(all[rank]);
+    CHECK(begins(all[rank],
+                 "[heddle.R01] rank 3 was lost at the queue of rank " + std::to_string(rank) + ", sequence 3: a connection is broken, and "));
+    CHECK(has(all[rank], "it answered nothing within half of the deadline of 6000 ms"));
+    CHECK(has(all[rank], " before the deadline"));
+  }
+}
+
+TEST_CASE("R36: where NCCL loses a connection and all processes answer each other, what NCCL says is told, and no rank is named as silent") {
+  const Folder folder{"files_broken"};
+  const std::vector<std::string> all = on_cards(folder, [](int rank) {
+    Trainer<Replicas, CudaFiles> trainer{{.learning_rate = 1e-2}, Seed{3}, {.deadline = 3s}};
+    for (int s = 0; s < 2; ++s) trainer.step(Rows(16, s).batch());
+    if (rank != 1) cuda_emulator::fail_communicators();  // whose queue ends: it waits at the next call
+    return said([&] {
+      for (int s = 2; s < 4; ++s) trainer.step(Rows(16, s).batch());
+    });
+  });
+  const std::string nccl = "[heddle.R36] an operation that was queued failed: remote process exited or there was a network error.";
+  int first = 0;
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    CAPTURE(all[rank]);
+    CHECK(has(all[rank], nccl));
+    CHECK_FALSE(has(all[rank], "answered nothing"));
+    first += begins(all[rank], nccl) ? 1 : 0;
+    CHECK((rank != 1 || begins(all[rank], "[heddle.R01] rank ")));
+  }
+  CHECK(first >= 1);
 }
 
 TEST_CASE("two runs at once in one folder: those that a launcher has named never see each other") {

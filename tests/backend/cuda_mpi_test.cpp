@@ -4,9 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "backend/plans_on_cards.hpp"
@@ -18,6 +22,7 @@
 
 using namespace heddle;
 using namespace plans_on_cards;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -33,6 +38,25 @@ template <class ThePlan, class Backend> std::uint64_t hash_after(int steps) {
   for (int s = 0; s < steps; ++s) trainer.step(Rows(16, s).batch());
   return trainer.parameter_hash();
 }
+/// What mpirun has set is away for a while: backends of one process refuse to be one of several.
+class WithoutLauncher {
+ public:
+  WithoutLauncher() {
+    for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+      if (const char* const value = std::getenv(name)) {
+        before_.emplace_back(name, value);
+        unsetenv(name);
+      }
+  }
+  WithoutLauncher(const WithoutLauncher&) = delete;
+  WithoutLauncher& operator=(const WithoutLauncher&) = delete;
+  ~WithoutLauncher() {
+    for (const auto& [name, value] : before_) setenv(name.c_str(), value.c_str(), 1);
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> before_;
+};
 using Staged = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
 
 }  // namespace
@@ -40,6 +64,7 @@ using Staged = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataP
 TEST_CASE("four processes, a card each: the bits of four threads of one process, in every policy, and steps are replayed") {
   std::uint64_t threads = 0;
   {
+    const WithoutLauncher alone;
     const Cards cards{{.devices = 4}};
     threads = hash_after<Of<DataParallel<4>>, CudaThreads>(4);
   }
@@ -49,6 +74,14 @@ TEST_CASE("four processes, a card each: the bits of four threads of one process,
   CHECK(hash_after<Staged, CudaMpi>(4) == threads);
   CHECK(cuda_emulator::counts().graph_launches - before == 3);
   CHECK(hash_after<Of<Sharded<4>>, CudaMpi>(4) == threads);
+}
+
+TEST_CASE("R03: a plan whose cards are of one process is refused in each of four that mpirun has started, before a card is touched") {
+  const Cards cards{{.devices = 4}};
+  const std::string words = said([] { Trainer<Of<DataParallel<4>>, CudaThreads>{{.learning_rate = 0.1}}; });
+  CHECK(words.find("_SIZE says 4 processes, but CudaThreads runs the 4 ranks of the plan on cards of one process, so each process would take") !=
+        std::string::npos);
+  CHECK(cuda_emulator::counts().allocations == 0);
 }
 
 TEST_CASE("losses, outputs and parameters are told to every process") {
@@ -93,6 +126,26 @@ TEST_CASE("a process that throws in a step is told to the others, which wait for
   const std::string words = said([&] { trainer.step(Rows(16, 3).batch()); });
   CHECK(words.find(own_rank() == 1 ? "[heddle.R36]" : "[heddle.R01] rank 1 was lost") == 0);
   CHECK(trainer.interrupted());
+}
+
+TEST_CASE("while NCCL makes a connection the rank that has not come to it is named by all processes, not one that waits as well") {
+  cuda_emulator::reset(four_cards);
+  struct Sleeps : extending::Observer {
+    bool slept = false;
+    void started(const extending::Observation&) override {
+      if (!std::exchange(slept, true)) std::this_thread::sleep_for(4s);
+    }
+  } sleeps;
+  using Free = Plan<Net, CrossEntropy, AdamW, Batch<16>, Accumulate<2>, DataParallel<4>>;  // gradients are summed by NCCL, a loss along the tree
+  Trainer<Free, CudaMpi> trainer{{.learning_rate = 1e-2}, Seed{3}, {.deadline = 2s}};
+  trainer.on_step([](const StepResult&) {}, Every{3});
+  for (int s = 1; s < 3; ++s) trainer.step(Rows(16, s).batch());
+  if (own_rank() == 3) trainer.observe(&sleeps);
+  const std::string words = said([&] { trainer.step(Rows(16, 3).batch()); });
+  CAPTURE(words);
+  CHECK(words.find("[heddle.R01] rank 3 was lost at ") == 0);
+  if (own_rank() != 3) CHECK(words.find("NCCL's connections of rank ") != std::string::npos);
+  CHECK(words.find("it started nothing within the deadline of 2000 ms") != std::string::npos);
 }
 
 TEST_CASE("a loss that is not finite on the card of one process holds a guarded step in all, and so does a norm; training goes on") {

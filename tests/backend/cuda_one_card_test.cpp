@@ -6,8 +6,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -101,6 +103,44 @@ TEST_CASE("a step that clips, scales its loss or changes its learning rate has t
   }
 }
 
+TEST_CASE("weights of classes may change between replays, and each of several losses is divided by what counts for it") {
+  const Cards card;
+  using Weighed = LossOf<"weighed", Outputs<6>, CrossEntropyWith<Ignored<-100>, ClassWeights>>;
+  using Several = Plan<Net, Losses<Weighed, LossOf<"all", Outputs<4>, CrossEntropy>>, AdamW, Batch<16>, Grain<2>, DataParallel<2>>;
+  Trainer<Several, CudaOneCard> there{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Several, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 4; ++s) {
+    std::vector<float> weights(6, 1.0F);
+    weights[static_cast<std::size_t>(s)] = 8;
+    there.class_weights(weights);
+    here.class_weights(weights);
+    const Rows rows(16, s);
+    std::vector<std::int32_t> some, all;
+    for (std::int32_t i = 0; i < 16; ++i) {
+      some.push_back(i % (s + 2) == 0 ? -100 : i % 6);
+      all.push_back(i % 4);
+    }
+    const auto batch = examples(rows.inputs, some, 20).with_targets(all, 1);
+    CHECK(std::abs(there.step(batch).loss.value() - here.step(batch).loss.value()) < 1e-5F);
+  }
+  const std::vector<float> a = there.gradient("2.weight"), b = here.gradient("2.weight");
+  for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-6F);
+}
+
+TEST_CASE("a convolution whose samples are computed in pieces is trained on the card as on the host") {
+  const Cards card;
+  struct Large : Sequential<Input<1, 64, 70>, Conv2d<1, 2, KernelSize<1>>, ReLU, AvgPool2d<KernelSize<64, 70>>, Flatten> {};
+  using Trained = Plan<Large, MeanSquaredError, SGD, Batch<8>, Single>;
+  Trainer<Trained, CudaOneCard> there{{.learning_rate = 1e-1}, Seed{3}};
+  Trainer<Trained, CpuThreads> here{{.learning_rate = 1e-1}, Seed{3}};
+  std::vector<float> images(8 * 64 * 70), targets(8 * 2);
+  for (std::size_t i = 0; i < images.size(); ++i) images[i] = static_cast<float>(i % 251) / 125.0F - static_cast<float>(i / 4480) / 8;
+  for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<float>(i % 5) / 2;
+  for (int s = 0; s < 3; ++s) there.step(examples(images, targets, 4480)), here.step(examples(images, targets, 4480));
+  const std::vector<float> a = there.parameter("1.weight"), b = here.parameter("1.weight");
+  for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-5F);
+}
+
 TEST_CASE("a limit of each value may change between replays, and four other kinds of calls take no graph from a training") {
   const Cards card;
   using Clipped = Of<DataParallel<2>, Clip<EachValue>>;
@@ -156,6 +196,14 @@ TEST_CASE("R03 and R37: more processes than one, and more devices of a group tha
   CHECK(backend_room::RanksOnOneCard::refusal(4, two).sentence().view() ==
         "[heddle.R03] WORLD_SIZE says 2 processes, but CudaOneCard runs the 4 ranks of the plan on one card of one process. Fix: start one "
         "process, or unset WORLD_SIZE.");
+  const auto by_srun = [](const char* name) -> std::optional<std::string> {
+    if (std::string_view{name} == "SLURM_STEP_NUM_TASKS") return "2";
+    return std::string_view{name} == "SLURM_PROCID" ? std::optional<std::string>{"1"} : std::nullopt;
+  };
+  CHECK(backend_room::RanksOnOneCard::refusal(4, by_srun)
+            .sentence()
+            .view()
+            .find("[heddle.R03] SLURM_STEP_NUM_TASKS says 2 processes, but CudaOneCard") == 0);
   using Many = Plan<Net, CrossEntropy, SGD, Batch<128>, DataParallel<128>>;
   CHECK(said([] { Trainer<Many, CudaOneCard>{{.learning_rate = 0.1}}; }) ==
         "[heddle.R37] 128 logical devices of one card are to be summed, and 64 can be. Fix: take a plan of fewer devices.");
@@ -191,11 +239,21 @@ TEST_CASE("a loss that is not finite is told after the step, and the trainer say
   Rows wrong(16);
   wrong.inputs[33] = std::numeric_limits<float>::infinity();
   const std::string words = said([&] { trainer.step(wrong.batch()); });
-  CHECK(words.find("[heddle.R02]") != std::string::npos);
-  CHECK(words.find("the input has such a value in row 1, feature 13. The step was made before that was known. Fix: load a checkpoint") !=
-        std::string::npos);
+  CHECK(words ==
+        "[heddle.R02] the loss of step 1 is NaN in all rows of a rank together; the input has such a value in row 1, feature 13. The step was made "
+        "before that was "
+        "known. Fix: make a new trainer and load the parameters of the last good step, or put Guarded into the plan; and lower the learning rate or "
+        "repair the data.");
   CHECK(trainer.interrupted());
-  CHECK(said([&] { trainer.save("never.safetensors"); }).find("[heddle.R04]") != std::string::npos);
+  const std::string after =
+      "[heddle.R04] step 1 was interrupted after it had changed parameters, and those from before it are gone. Fix: make a new "
+      "trainer and load the parameters of the last good step.";
+  CHECK(said([&] { trainer.save("never.safetensors"); }) == after);
+  CHECK(said([&] { trainer.step(Rows(16).batch()); }) == after);
+  std::ifstream page("docs/errors.md");
+  std::ostringstream text;
+  text << page.rdbuf();
+  for (const std::string& sentence : {words, after}) CHECK(text.str().find(sentence + "\n") != std::string::npos);
 }
 
 TEST_CASE("a loss that is not finite holds a guarded step on one card, in every micro-batch and on every logical device, and training goes on") {
@@ -205,6 +263,11 @@ TEST_CASE("a loss that is not finite holds a guarded step on one card, in every 
   holds_a_step_whose_loss_is_not_finite<CudaOneCard>(static_cast<Of<Hybrid<Sharded<2>, DataParallel<2>>, Clip<GlobalNorm>>*>(nullptr));
   holds_a_step_whose_loss_is_not_finite<CudaOneCard>(
       static_cast<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>*>(nullptr));
+}
+
+TEST_CASE("a loss that overflows while its gradients do not holds a guarded step that scales its loss, on one card") {
+  const Cards card;
+  holds_a_step_whose_loss_alone_overflows<CudaOneCard>();
 }
 
 TEST_CASE("losses of ranks that are finite each, but not together, step in a guarded plan on a card as on the host") {
@@ -247,6 +310,10 @@ TEST_CASE("steps that clip or scale are replayed on a card, and a norm that is n
   SUBCASE("held") {
     const Cards card;
     holds_a_step_whose_norm_is_not_finite<CudaOneCard>();
+  }
+  SUBCASE("an overflow at scale 1") {
+    const Cards card;
+    refuses_an_overflow_at_scale_1<CudaOneCard>();
   }
 }
 

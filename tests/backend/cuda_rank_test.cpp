@@ -36,15 +36,18 @@ TEST_CASE("ranks that were dropped meet anew, and their endpoints stay where the
     const ncclUniqueId first = nccl_ranks::new_id();
     on_each([&](int rank, auto& on_card) {
       on_card = std::make_unique<RankOnCard>(peers, rank, rank, backend_room::CudaProductOptions{.workspace_bytes = 4096}, first,
-                                             backend_room::WaysToWait{[&peers, rank](auto begun) { peers.pause(rank, begun); }});
+                                             backend_room::WaysToWait{transport_room::until_of_thread(peers, rank)});
     });
     CHECK((ranks[1]->card() == 1 && !ranks[1]->dropped() && ranks[1]->where() == RankOnCard::Where::begins));
     const std::array<RankOnCard::Endpoint*, 2> there{&ranks[0]->endpoint(), &ranks[1]->endpoint()};
-    on_each([&](int rank, auto& on_card) {  // rank 1 comes to no sum, and rank 0 is in it until it is dropped
-      if (rank == 1) return;
+    on_each([&](int rank, auto& on_card) {  // rank 1 comes to no second sum, and rank 0 is in it until it is dropped
       const auto data = compute_room::card_memory<float>(64, "a test");
       auto& end = on_card->endpoint();
-      end.all_reduce_wait(0, end.all_reduce_start(0, data.get(), 64));
+      for (const bool connects : {true, false}) {
+        if (rank == 1 && !connects) return;
+        end.all_reduce_wait(0, end.all_reduce_start(0, data.get(), 64));
+        if (connects) end.mover().card().wait();
+      }
       on_card->drop();
     });
     on_each([](int, auto& on_card) { on_card->drop(); });

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "backend/plans_on_cards.hpp"
@@ -128,6 +129,50 @@ TEST_CASE("a loss that is not finite on one card holds a guarded step on all, an
   holds_a_step_whose_loss_is_not_finite<CudaThreads>(static_cast<Of<Sharded<2>, LossScaling>*>(nullptr));
   holds_a_step_whose_loss_is_not_finite<CudaThreads>(
       static_cast<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>, Clip<GlobalNorm>>*>(nullptr));
+}
+
+TEST_CASE("after a step that a rank has left in the middle the next one has the norm and the bits of a trainer that never saw it") {
+  struct Uneven : Sequential<Linear<20, 37>, ReLU, Linear<37, 21>, ReLU, Linear<21, 10>> {};  // its tensors leave gaps between them
+  using P = Plan<Uneven, CrossEntropy, AdamW, Batch<16, KeepLast>, Grain<2>, DataParallel<2>, Bucket<1_KiB>, Clip<GlobalNorm>>;
+  struct Stops : extending::Observer {
+    int left;
+    explicit Stops(int n) : left(n) {}
+    void started(const extending::Observation& at) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(at.rank == Rank{1} ? 1 : 2));
+      if (at.rank == Rank{1} && --left == 0) throw std::runtime_error("has seen enough");
+    }
+  };
+  const auto after = [](int at, bool& left) {
+    cuda_emulator::reset({.devices = 2});
+    Trainer<P, CudaThreads> trainer{{.learning_rate = 1e-2}, Seed{3}};
+    std::vector<float> seen;
+    for (int s = 0; s < 3; ++s) {
+      if (s == 1 && at > 0) {
+        Stops stops{at};
+        trainer.observe(&stops);
+        left = !said([&] { seen.push_back(trainer.step(Rows(16, s).batch()).norm.value()); }).empty();
+        trainer.observe(nullptr);
+        if (trainer.interrupted()) return std::vector<float>{};
+        if (!left) continue;
+      }
+      seen.push_back(trainer.step(Rows(16, s).batch()).norm.value());
+    }
+    const std::vector<float> weights = trainer.parameter("2.weight");
+    seen.insert(seen.end(), weights.begin(), weights.end());
+    return seen;
+  };
+  bool left = false;
+  const std::vector<float> well = after(0, left);
+  int others = 0;
+  for (const int at : {6, 10, 14, 18, 22, 26, 30}) {
+    left = false;
+    const std::vector<float> again = after(at, left);
+    if (!left || again.empty()) continue;
+    CAPTURE(at);
+    CHECK(again == well);
+    ++others;
+  }
+  CHECK(others > 3);
 }
 
 TEST_CASE("a rank that throws in the middle of an evaluation ends the wait of the others, whose cards meet anew") {

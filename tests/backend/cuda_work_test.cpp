@@ -74,6 +74,16 @@ TEST_CASE("squares of parts, copies between strides and bfloat16 are those of th
     bench.work.sum_squares(there + 512, there, 512, 8, nothing, all);
     bench.card.download(&made, there + 512, sizeof made);
     CHECK(std::abs(made - expected) <= 1e-5F * expected);
+    const auto some = [](auto visit) { visit(256, 128), visit(16, 32); };
+    host.add_squares(&expected, values.data(), 512, 8, some);
+    bench.work.add_squares(there + 512, there, 512, 8, some);
+    bench.card.download(&made, there + 512, sizeof made);
+    CHECK(std::abs(made - expected) <= 1e-5F * expected);
+    bench.work.sum_squares(
+        there + 512, there, 512, 8, [&](float* part, std::int64_t count) { bench.work.zero(part, count); }, all);
+    bench.card.download(&made, there + 512, sizeof made);
+    CHECK(made == 0.0F);
+    bench.card.upload(there, values.data(), values.size() * sizeof(float));
     bench.work.move(there + 600, 12, there, 8, 8, 2);
     std::vector<float> moved(5);
     bench.card.download(moved.data(), there + 600, 20);

@@ -76,6 +76,41 @@ template <class Backend> void replays_steps_that_clip(long graphs) {
   for (std::size_t i = 0; i < b.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-4F);
 }
 
+/// Without a scale an overflow of gradients is a mistake: it is told after the step, of which nothing is stepped, and steps go on.
+template <class Backend> void refuses_an_overflow_at_scale_1() {
+  Trainer<Of<DataParallel<2>, LossScaling>, Backend> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  std::vector<float> into(16 * 20, 1e-30F), out_of(10 * 16);
+  for (std::size_t i = 0; i < out_of.size(); ++i) out_of[i] = i / 16 % 2 == 0 ? 100.0F : -100.0F;
+  trainer.set_parameter("0.weight", into);  // so that gradients overflow, and the loss does not
+  trainer.set_parameter("2.weight", out_of);
+  for (int s = 0; s < 3; ++s) {  // queued, captured, replayed
+    trainer.loss_scale().set_scale(1);
+    const std::uint64_t before = trainer.parameter_hash();
+    Rows wrong(16, s);
+    for (float& x : wrong.inputs) x = 2e38F;
+    CHECK(said([&] { trainer.step(wrong.batch()); }).find("[heddle.R02] gradients of step ") == 0);
+    CHECK(trainer.parameter_hash() == before);
+  }
+  CHECK_FALSE(trainer.step(Rows(16).batch()).skipped);
+}
+
+/// A loss that overflows while its gradients do not holds a guarded step that scales its loss: what is said of gradients takes nothing back.
+template <class Backend> void holds_a_step_whose_loss_alone_overflows() {
+  using Far = Plan<Net, MeanSquaredError, SGD, Batch<16>, Grain<2>, DataParallel<2>, Guarded, LossScaling>;
+  Trainer<Far, Backend> trainer{{.learning_rate = 1e-3}, Seed{3}};
+  const Rows rows(16);
+  std::vector<float> targets(16 * 10, 0.0F);
+  for (int s = 0; s < 3; ++s) {  // queued, captured, replayed
+    const std::uint64_t before = trainer.parameter_hash();
+    targets[37] = 1e20F;  // its square is no float; its gradient is, times 65,536
+    CHECK(said([&] { trainer.step(examples(rows.inputs, targets, 20)); }).find("[heddle.R02] the loss of step ") == 0);
+    CHECK(trainer.parameter_hash() == before);
+    targets[37] = 0;
+    CHECK_FALSE(trainer.step(examples(rows.inputs, targets, 20)).skipped);
+    CHECK(trainer.parameter_hash() != before);
+  }
+}
+
 /// A norm that is not finite holds the step: it is told, no parameter has changed, and steps go on.
 template <class Backend> void holds_a_step_whose_norm_is_not_finite() {
   using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>>;

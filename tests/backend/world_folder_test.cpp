@@ -40,7 +40,8 @@ TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run 
   CHECK(place(of(unnamed)) == "5 of 8 in /shared");
   unnamed["MASTER_PORT"] = "29500";
   CHECK(place(of(unnamed)) == "5 of 8 in /shared/run_node7.29500");
-  const std::map<std::string, std::string> slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", "77"}, {"HEDDLE_MEETING", "/shared"}};
+  const std::map<std::string, std::string> slurm{
+      {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_JOB_ID", "77"}, {"HEDDLE_MEETING", "/shared"}};
   CHECK(place(of(slurm)) == "1 of 2 in /shared/run_77.0");
   auto step = slurm;
   step["SLURM_STEP_ID"] = "3";
@@ -48,7 +49,21 @@ TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run 
   auto torchrun = step;
   torchrun["RANK"] = "9";
   torchrun["WORLD_SIZE"] = "16";
-  CHECK(place(of(torchrun)) == "9 of 16 in /shared/run_77.3");  // srun that starts a torchrun on each machine
+  CHECK(place(of(torchrun)) == "9 of 16 in /shared");
+  torchrun["TORCHELASTIC_RUN_ID"] = "none";
+  torchrun["MASTER_ADDR"] = "node7";
+  torchrun["MASTER_PORT"] = "29500";
+  auto beside = torchrun;
+  beside["SLURM_STEP_ID"] = "4";
+  beside["SLURM_PROCID"] = "0";
+  beside["RANK"] = "1";
+  CHECK(place(of(torchrun)) == "9 of 16 in /shared/run_node7.29500");  // each machine has a torchrun in a step of its own: one run all the same
+  CHECK(place(of(beside)) == "1 of 16 in /shared/run_node7.29500");
+  auto by_srun = step;
+  by_srun["TORCHELASTIC_RUN_ID"] = "of the shell that has started srun";
+  by_srun["MASTER_ADDR"] = "node7";
+  by_srun["MASTER_PORT"] = "29500";
+  CHECK(place(of(by_srun)) == "1 of 2 in /shared/run_77.3");
   CHECK(place(of({{"RANK", "8"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}})).find("[heddle.R20] RANK is 8") == 0);
   CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}})) ==
         "[heddle.R38] processes of CudaFiles meet in a folder, but none is named: HEDDLE_MEETING is not set. Fix: set HEDDLE_MEETING to a folder "
@@ -57,7 +72,7 @@ TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run 
 }
 
 TEST_CASE("runs of different names have different folders, whatever a folder cannot be called") {
-  const auto folder = [](const std::string& id) { return name_of_run(of({{"TORCHELASTIC_RUN_ID", id}})); };
+  const auto folder = [](const std::string& id) { return name_of_run(of({{"TORCHELASTIC_RUN_ID", id}}), "torchrun"); };
   CHECK(folder("my-run.7") == "run_my-run.7");
   CHECK(folder("a_b") == "run_a_b");
   CHECK(folder("a/b") == "run_a_b-e620c3190468cf61");

@@ -106,6 +106,103 @@ def components(project, scratch, compiler):
         said("Fix: ./heddle test installs them on Debian and Ubuntu; cmake --preset install needs none of them.", output)
 
 
+def asked_for(project, scratch, compiler):
+    """An option that is ON and cannot be had is an end with what is in the way, which is not always what it is called after. Nothing is built."""
+    build, off = scratch / "build", "was not found, so there is no target"
+    given = {f"HEDDLE_WITH_{name}": "AUTO" for name in ("MPI", "CUDA", "NCCL", "CUDNN")}
+    given.update({"HEDDLE_WITH_EIGEN": "ON", "HEDDLE_BUILD_COMPILED": "OFF", "HEDDLE_BUILD_CUDA_KERNELS": "OFF", "CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit": "OFF"})
+
+    def configured(fails=True, **options):
+        unknown = set(options) - set(given)
+        assert not unknown, unknown
+        return run("cmake", "--preset", "install", "-B", build, f"-DCMAKE_CXX_COMPILER={compiler}", *(f"-D{name}={value}" for name, value in {**given, **options}.items()),
+                   cwd=project, fails=fails)
+
+    def stops(words, **options):
+        output = configured(**options)
+        said(f"heddle: {words}.", output)
+        if output.count("CMake Error") != 1:
+            sys.exit("consume.py: CMake says more than one error")
+
+    no_eigen = "but HEDDLE_WITH_EIGEN, which it needs, is OFF. Fix: set HEDDLE_WITH_EIGEN=ON, or set"
+    for option in ("HEDDLE_WITH_MPI", "HEDDLE_WITH_CUDA", "HEDDLE_WITH_NCCL", "HEDDLE_WITH_CUDNN", "HEDDLE_BUILD_COMPILED", "HEDDLE_BUILD_CUDA_KERNELS"):
+        stops(f"{option} is ON, {no_eigen} {option}=OFF", HEDDLE_WITH_EIGEN="OFF", **{option: "ON"})
+    no_toolkit = "the CUDA toolkit was not found. Fix: install the CUDA toolkit, 12.4 or newer, and have nvcc on the PATH, or set"
+    for option in ("HEDDLE_WITH_NCCL", "HEDDLE_WITH_CUDNN", "HEDDLE_BUILD_CUDA_KERNELS"):
+        stops(f"{option} is ON, but HEDDLE_WITH_CUDA, which it needs, is OFF. Fix: set HEDDLE_WITH_CUDA=ON, or set {option}=OFF", HEDDLE_WITH_CUDA="OFF", **{option: "ON"})
+        stops(f"{option} is ON, but {no_toolkit} {option}=OFF", CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit="ON", **{option: "ON"})
+    stops(f"HEDDLE_WITH_CUDA is ON, but {no_toolkit} HEDDLE_WITH_CUDA=OFF", CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit="ON", HEDDLE_WITH_CUDA="ON", HEDDLE_WITH_NCCL="ON")
+    # What is AUTO asks for nothing.
+    configured(fails=False, HEDDLE_WITH_EIGEN="OFF")
+    said("the CUDA toolkit " + off, configured(fails=False, CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit="ON"))
+
+
+def named_roots(project, scratch, compiler):
+    """NCCL and cuDNN are where NCCL_ROOT and cuDNN_ROOT say, headers and library, or they are not found: no header of one with the library of another.
+    Folders are as Python's packages have them, whose libraries have numbers behind their names; a second run takes another root. Nothing is compiled."""
+    parts = (("NCCL", "nccl.h", "nccl.h", ("NCCL_MAJOR", "NCCL_MINOR", "NCCL_PATCH"), "libnccl.so", ".2", "2.18"),
+             ("cuDNN", "cudnn.h", "cudnn_version.h", ("CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL"), "libcudnn.so", ".9", "9.19"))
+
+    def root(name, version=(99, 1, 2), header=True, library=True, link=False):
+        for _, main_header, version_header, macros, file, number, _ in parts:
+            for part in ("include", "lib"):
+                (scratch / name / part).mkdir(parents=True, exist_ok=True)
+            if header:
+                (scratch / name / "include" / main_header).touch()
+                (scratch / name / "include" / version_header).write_text("".join(f"#define {macro} {value}\n" for macro, value in zip(macros, version)))
+            for suffix in [number] * library + [""] * link:
+                (scratch / name / "lib" / (file + suffix)).touch()
+        return scratch / name
+
+    wheel, other, linked = root("wheel"), root("other"), root("linked", link=True)
+    only_headers, only_library, old = root("only_headers", library=False), root("only_library", header=False), root("old", version=(1, 2, 3))
+
+    def configured(*options, build="build", fails=False, environment=None):
+        output = run("cmake", "--preset", "install", "-B", scratch / build, f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_WITH_MPI=OFF", *options, cwd=project, fails=fails,
+                     env=dict(os.environ, **{name: str(value) for name, value in (environment or {}).items()}))
+        return output, dict(re.findall(r"^(\w+):\w+=(.*)$", (scratch / build / "CMakeCache.txt").read_text(), re.M))
+
+    def taken(folder, end, **how):
+        output, cache = configured(*(() if "environment" in how else (f"-D{name}_ROOT={folder}" for name, *_ in parts)), "-DHEDDLE_WITH_NCCL=ON", "-DHEDDLE_WITH_CUDNN=ON", **how)
+        for name, _, _, _, file, number, _ in parts:
+            if (cache[f"{name}_INCLUDE_DIR"], cache[f"{name}_LIBRARY"]) != (f"{folder}/include", f"{folder}/lib/{file}{number if end else ''}"):
+                sys.exit(f"consume.py: {name} is not taken from {folder}")
+
+    if "the CUDA toolkit was not found" in configured()[0]:
+        print("SKIPPED: the CUDA toolkit was not found")
+        return SKIPPED
+    taken(wheel, True)  # whatever the first run has found on this machine
+    taken(other, True)
+    taken(linked, False)
+    taken(wheel, True, build="by_environment", environment={f"{name}_ROOT": wheel for name, *_ in parts})
+    # All of them together in one folder of CMake's: the file with a number beside its header comes before a link elsewhere.
+    _, cache = configured(f"-DCMAKE_PREFIX_PATH={wheel};{linked}", build="prefixes")
+    for name, _, _, _, file, number, _ in parts:
+        if cache[f"{name}_LIBRARY"] != f"{wheel}/lib/{file}{number}":
+            sys.exit(f"consume.py: the header of {name} is that of {wheel}, and its library is not")
+    for name, header, _, _, file, number, least in parts:
+        component = name.lower()
+
+        def refused(words, *options):
+            output, _ = configured(*options, f"-DHEDDLE_WITH_{name.upper()}=ON", fails=True)
+            said(f"heddle: HEDDLE_WITH_{name.upper()} is ON, but {words}. Fix: install {name} {least} or newer", output)
+
+        refused(f"{name}_ROOT is {only_headers}, where {file} or {file}{number} was not found", f"-D{name}_ROOT={only_headers}")
+        refused(f"{name}_ROOT is {only_library}, where {header} was not found", f"-D{name}_ROOT={only_library}")
+        refused(f"{name}_ROOT is {only_headers}, and {name}_LIBRARY is {wheel}/lib/{file}{number}, which lies elsewhere",
+                f"-D{name}_ROOT={only_headers}", f"-U{name}_LIBRARY", f"-D{name}_LIBRARY={wheel}/lib/{file}{number}")
+        refused(f"{name} in {old}/include is 1.2.3", f"-D{name}_ROOT={old}")
+        said(f"heddle: {name}_ROOT is {only_library}, where {header} was not found, so there is no target heddle::{component}.",
+             configured(f"-D{name}_ROOT={only_library}", f"-DHEDDLE_WITH_{name.upper()}=AUTO")[0])
+    # The same of an installed Heddle, which finds them anew.
+    prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_MPI=OFF", f"-DNCCL_ROOT={wheel}", f"-DcuDNN_ROOT={wheel}")
+    for name, header, _, _, file, number, _ in parts:
+        ask = lambda folder, fails: configure(HERE / "unknown_component", scratch / "user", compiler, prefix, f"-DCOMPONENT={name.lower()}", f"-D{name}_ROOT={folder}", fails=fails)
+        said(f"or newer and a thread library, but {name}_ROOT is {only_headers}, where {file} or {file}{number} was not found.", ask(only_headers, True))
+        ask(wheel, False)
+    return 0
+
+
 def subdirectory(project, scratch, compiler):
     flags, linked = noticing(project)
     build_and_run("subdirectory", project, scratch, compiler, f"-DCMAKE_CXX_FLAGS={flags} {quick_flags()}", f"-DCMAKE_EXE_LINKER_FLAGS={linked}")
@@ -167,26 +264,85 @@ def cuda_kernels(project, scratch, compiler):
     if of_newer_cards:
         sys.exit(f"consume.py: lines for cards newer than sm_80, for which nvcc does not compile here: {of_newer_cards}")
     run(nvcc, "-std=c++20", "--expt-relaxed-constexpr", "-I", project / "include", "-Xcompiler", "-fsyntax-only", "-c", HERE / "cuda_kernels" / "numbers_of_types.cu",
-        "-o", scratch / "numbers.o")
+        "-arch=sm_80", "-o", scratch / "numbers.o")
+    said("[heddle.L29] Heddle's kernels run on cards of compute capability 8.0 or newer, but this file is compiled for an older one. Fix: nvcc -arch=sm_90", run(
+        nvcc, "-std=c++20", "--expt-relaxed-constexpr", "-I", project / "include", "-c", HERE / "cuda_kernels" / "numbers_of_types.cu", "-arch=sm_75", "-o",
+        scratch / "numbers.o", fails=True))
     os.environ["NVCC_APPEND_FLAGS"] = "-Xptxas -O0 -Xcicc -O0"  # no card runs these kernels here, and nvcc takes a third of the time
+    # Parts of a user's own on a card. What nvcc warns of Heddle's lines is an error here; 20012 is Eigen's.
+    run(nvcc, "-std=c++20", "-O1", "-arch=sm_90", "--expt-relaxed-constexpr", "-diag-suppress", "20012", "-Werror", "all-warnings", "-I", project / "include",
+        *(f"-I{folder}" for folder in os.environ.get("HEDDLE_TESTED_EIGEN", "/usr/include/eigen3").split(":")), "-c", project / "examples" / "on_cards" / "own_parts.cu", "-o", scratch / "own_parts.o")
     output = run("cmake", "--preset", "install", "-B", scratch / "odd", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=hopper", cwd=project, fails=True)
     said("HEDDLE_CUDA_ARCHITECTURES is 'hopper', which names no compute capabilities. Fix: -DHEDDLE_CUDA_ARCHITECTURES=90 for", output)
-    run("cmake", "--preset", "install", "-B", scratch / "both", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_BUILD_CUDA_KERNELS=ON", "-DHEDDLE_WITH_MPI=OFF", cwd=project)
-    asked = "".join(path.read_text() for path in (scratch / "both").rglob("build.*"))
-    for code, what in (("80,code=sm_80", "code for sm_80"), ("90,code=sm_90", "code for sm_90"), ("90,code=compute_90", "PTX of the last architecture, for newer cards")):
-        if f"--generate-code=arch=compute_{code}" not in asked:
-            sys.exit(f"consume.py: nvcc is not asked for {what}")
+    output = run("cmake", "--preset", "install", "-B", scratch / "old", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=90;75", cwd=project, fails=True)
+    said("HEDDLE_CUDA_ARCHITECTURES has 75, but Heddle's kernels run on cards of compute capability 8.0 or newer. Fix: -DHEDDLE_CUDA_ARCHITECTURES=80 for", output)
+    for cards, flags in ((), ()), (("-DHEDDLE_CUDA_ARCHITECTURES=90;80",), ("-DHEDDLE_CUDA_FLAGS=-fmad=false -lineinfo",)):
+        run("cmake", "--preset", "install", "-B", scratch / "both", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_BUILD_CUDA_KERNELS=ON", "-DHEDDLE_WITH_MPI=OFF", *cards, *flags,
+            cwd=project)
+        asked = "".join(path.read_text() for path in (scratch / "both").rglob("build.*"))
+        for code, what in (("80,code=sm_80", "code for sm_80"), ("90,code=sm_90", "code for sm_90"), ("90,code=compute_90", "PTX of the newest architecture, for newer cards")):
+            if f"--generate-code=arch=compute_{code}" not in asked:
+                sys.exit(f"consume.py: nvcc is not asked for {what}")
+        if (" -fmad=false -lineinfo " in asked) != bool(flags):
+            sys.exit("consume.py: nvcc is not given the flags of HEDDLE_CUDA_FLAGS, and these alone")
     prefix = install(project, scratch, compiler, "-DHEDDLE_BUILD_CUDA_KERNELS=ON", f"-DHEDDLE_CUDA_ARCHITECTURES={os.environ.get('HEDDLE_TESTED_CARDS', '90').replace(',', ';')}",
                      "-DHEDDLE_WITH_MPI=OFF")
     configure(HERE / "cuda_kernels", scratch / "user", compiler, prefix)
     run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", "train")
     if "nvcc" in (scratch / "user" / "build.ninja").read_text():
         sys.exit("consume.py: nvcc is asked to compile a file of the user")
-    output = run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", "unlinked", fails=True)
-    if output.count("heddle_R42_the_target_heddle_cuda_kernels_is_not_linked") != 1:
-        sys.exit("consume.py: the linker does not say in one line that heddle::cuda_kernels is missing")
+    for target, named in (("unlinked", "heddle_R42_the_target_heddle_cuda_kernels_is_not_linked"),
+                          ("without_kernels", "heddle_R41_compile_this_file_with_nvcc_or_link_the_target_heddle_cuda_kernels")):
+        output = run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", target, fails=True)
+        if output.count(named) != 1 or output.count("undefined reference") != 1:
+            sys.exit(f"consume.py: the linker does not say {named} in one line")
     has_card = os.path.exists("/dev/nvidiactl")
     said("on a card it is " if has_card else "[heddle.R37] there is no driver of NVIDIA.", run(scratch / "user" / "train", fails=not has_card))
+    return 0
+
+
+def cu_file(project, scratch, compiler):
+    """A .cu file with the CMakeLists.txt of docs/cuda.md: what nvcc is to be told comes with heddle::cuda, and nothing else is said to it."""
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if nvcc is None:
+        print("SKIPPED: nvcc was not found")
+        return SKIPPED
+    prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_MPI=OFF")
+    pages = re.findall("^```cmake\n(cmake_minimum_required.*?)^```$", (project / "docs" / "cuda.md").read_text(encoding="utf-8"), re.M | re.S)
+    if len(pages) != 1:
+        sys.exit(f"consume.py: docs/cuda.md has {len(pages)} whole CMakeLists.txt")
+    (scratch / "page").mkdir()
+    (scratch / "page" / "CMakeLists.txt").write_text(pages[0])
+    shutil.copy(HERE / "cu_file" / "train.cu", scratch / "page")
+    configure(scratch / "page", scratch / "user", compiler, prefix, f"-DCMAKE_CUDA_COMPILER={nvcc}")
+    if "warning" in run("cmake", "--build", scratch / "user", "--parallel", "1"):
+        sys.exit("consume.py: nvcc warns, as it does of an option that is given twice with two values")
+    run(scratch / "user" / "train")
+    return 0
+
+
+def cu_processes(project, scratch, _):
+    """The command of docs/cuda.md for processes, where the wrapper of MPI has an option that nvcc does not take."""
+    nvcc, wrapper = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin"), shutil.which("mpicxx")
+    if nvcc is None or wrapper is None:
+        print(f"SKIPPED: {'nvcc' if nvcc is None else 'mpicxx'} was not found")
+        return SKIPPED
+    folders = (pathlib.Path(nvcc).resolve().parents[1] / "include", pathlib.Path("/usr/include"))
+    if not any((folder / "nccl.h").exists() for folder in folders):
+        print("SKIPPED: nccl.h was not found")
+        return SKIPPED
+    commands = re.findall("^nvcc .*mpicxx.*$", (project / "docs" / "cuda.md").read_text(encoding="utf-8"), re.M)
+    if len(commands) != 1:
+        sys.exit(f"consume.py: docs/cuda.md has {len(commands)} commands for processes of MPI")
+    place = scratch / "by_hand"
+    (place / "bin").mkdir(parents=True)
+    (place / "heddle").symlink_to(project, target_is_directory=True)
+    (place / "bin" / "mpicxx").write_text(f'#!/bin/sh\ncase $1 in --showme*) echo -pthread "$({wrapper} "$@")" ;; *) exec {wrapper} -pthread "$@" ;; esac\n')
+    (place / "bin" / "mpicxx").chmod(0o755)
+    shutil.copy(HERE / "cu_file" / "processes.cu", place / "train.cu")
+    run("bash", "-c", commands[0], cwd=place, env=dict(os.environ, PATH=f"{place / 'bin'}:{pathlib.Path(nvcc).parent}:{os.environ['PATH']}"))
+    if not (place / "train").exists():
+        sys.exit("consume.py: the command makes no program")
     return 0
 
 
@@ -349,7 +505,7 @@ def main(way, project, scratch, compiler, object_file):
     lowered_again = object_file
     if "Free Software Foundation" in run(compiler, "--version"):
         os.environ["CXXFLAGS"] = os.environ.get("CXXFLAGS", "") + " --param ggc-min-heapsize=1048576"
-    ways = {way.__name__: way for way in (installed, components, compiled, cuda_kernels, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
+    ways = {way.__name__: way for way in (installed, components, asked_for, named_roots, compiled, cuda_kernels, cu_file, cu_processes, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)

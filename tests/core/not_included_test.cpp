@@ -31,8 +31,13 @@ TEST_CASE("a program's own functions of a declared name are taken, whatever it h
 
 TEST_CASE("a backend is known by name before its header is read, and the header by the backend") {
   static_assert(!RunsPlans<CpuThreads> && !RunsPlans<CpuMpi>);
+  static_assert(!RunsPlans<CudaOneCard> && !RunsPlans<CudaThreads> && !RunsPlans<CudaMpi> && !RunsPlans<CudaFiles>);
   CHECK(header_of_backend<CpuThreads> == "heddle/backend/cpu_threads.hpp");
   CHECK(header_of_backend<CpuMpi> == "heddle/backend/cpu_mpi.hpp");
+  CHECK(header_of_backend<CudaOneCard> == "heddle/backend/cuda_one_card.hpp");
+  CHECK(header_of_backend<CudaThreads> == "heddle/backend/cuda_threads.hpp");
+  CHECK(header_of_backend<CudaMpi> == "heddle/backend/cuda_mpi.hpp");
+  CHECK(header_of_backend<CudaFiles> == "heddle/backend/cuda_files.hpp");
   CHECK(header_of_backend<Adam>.empty());
 }
 

@@ -49,7 +49,6 @@ struct Algorithm {
   std::uint64_t made_for = 0;  ///< types, transposes, epilogue
   std::int32_t number = 0;
   std::int32_t parts = 1;
-  std::uint64_t workspace_bytes = 0;
   std::uint32_t alignments[5] = {};  ///< of a, b, c and d, as wished, and of the bias whose address was told
 };
 static_assert(sizeof(ProductDescription) <= sizeof(cublasLtMatmulDescOpaque_t));

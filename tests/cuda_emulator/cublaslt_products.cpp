@@ -40,13 +40,18 @@ std::uint64_t kind_of(const Asked& asked) {
     kind = kind * 1024 + part;
   return kind;
 }
+/// Bytes that an algorithm of this number takes for a product: some have none, that of others may grow with the result.
+std::uint64_t workspace_of(std::int32_t number, const Asked& asked) {
+  if (number % 2 == 0) return 0;
+  const auto results = static_cast<std::uint64_t>(asked.m() * asked.n()) * sizeof(float);
+  return workspace_of_a_part * static_cast<std::uint64_t>(number) + (state().options.workspace_grows ? results : 0);
+}
 Algorithm numbered(std::int32_t number, const Asked& asked, const Wishes& wishes) {
   Algorithm made;
   made.mark = algorithm_mark;
   made.made_for = kind_of(asked);
   made.number = number;
   made.parts = number + 1;
-  made.workspace_bytes = number % 2 == 0 ? 0 : workspace_of_a_part * static_cast<std::uint64_t>(number);
   const std::uint32_t wished[] = {wishes.alignment_of_a, wishes.alignment_of_b, wishes.alignment_of_c, wishes.alignment_of_d};
   std::transform(std::begin(wished), std::end(wished), made.alignments, [](std::uint32_t bytes) { return std::min(bytes, pack_bytes); });
   const auto bias = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(asked.description.bias) % pack_bytes);
@@ -73,11 +78,11 @@ int choose(const Asked& asked, const Wishes& wishes, int wanted, cublasLtMatmulH
   int found = 0;
   for (std::int32_t i = 0; i < there && found < wanted; ++i) {
     const Algorithm algorithm = numbered((favourite(asked, there) + i) % there, asked, wishes);
-    if (algorithm.workspace_bytes > wishes.workspace_bytes || (reduction_of(algorithm) & ~wishes.reductions) != 0) continue;
+    if (workspace_of(algorithm.number, asked) > wishes.workspace_bytes || (reduction_of(algorithm) & ~wishes.reductions) != 0) continue;
     cublasLtMatmulHeuristicResult_t& result = results[found++];
     result = {};
     std::memcpy(&result.algo, &algorithm, sizeof algorithm);
-    result.workspaceSize = algorithm.workspace_bytes;
+    result.workspaceSize = workspace_of(algorithm.number, asked);
     result.state = CUBLAS_STATUS_SUCCESS;
     result.wavesCount = 1;
   }
@@ -101,11 +106,12 @@ cublasStatus_t mistake(const std::string& sentence) {
   violation("cublasLtMatmul " + sentence + ".");
   return CUBLAS_STATUS_INVALID_VALUE;
 }
-/// Every pointer lies on the card with all that the layout says, at an address that the algorithm can use.
+/// Every pointer lies on the card with all that the layout says, at an address that the algorithm can use, and so does every matrix of a batch.
 cublasStatus_t look_at_pointers(const Asked& asked, const Pointers& at, const Algorithm& algorithm, float add_scale, int number, Work& work) {
-  const auto look = [&](const char* name, const void* begin, std::size_t bytes, std::uint32_t alignment) {
-    if (reinterpret_cast<std::uintptr_t>(begin) % alignment != 0)
-      return mistake(std::string("is given ") + name + " at no multiple of " + std::to_string(alignment) + " bytes");
+  const auto look = [&](const char* name, const void* begin, std::size_t bytes, std::uint32_t alignment, std::int64_t apart = 0) {
+    if (reinterpret_cast<std::uintptr_t>(begin) % alignment != 0 || apart % alignment != 0)
+      return mistake(std::string("is given ") + name + " at no multiple of " + std::to_string(alignment) + " bytes" +
+                     (apart % alignment != 0 ? ", in a batch" : ""));
     if (!state().memory.on_device(begin, bytes, number)) {
       char text[160];
       state().memory.describe(begin, text, sizeof text);
@@ -119,10 +125,14 @@ cublasStatus_t look_at_pointers(const Asked& asked, const Pointers& at, const Al
   const std::int64_t kept = how.kept_pitch * (asked.n() - 1) + asked.m() + how.kept_stride * (asked.d.batches - 1);
   const bool mask = asked.steps().relu || asked.steps().relu_gradient;
   const std::size_t kept_bytes = mask ? static_cast<std::size_t>(kept + 7) / 8 : static_cast<std::size_t>(kept) * bytes_of(asked.d.type);
-  cublasStatus_t status = look("a", at.a, bytes_held(asked.a), algorithm.alignments[0]);
-  if (status == CUBLAS_STATUS_SUCCESS) status = look("b", at.b, bytes_held(asked.b), algorithm.alignments[1]);
-  if (status == CUBLAS_STATUS_SUCCESS) status = look("d", at.d, bytes_held(asked.d), algorithm.alignments[3]);
-  if (status == CUBLAS_STATUS_SUCCESS && add_scale != 0) status = look("c", at.c, bytes_held(asked.c), algorithm.alignments[2]);
+  const auto look_at_matrix = [&](const char* name, const void* begin, const MatrixLayout& layout, std::uint32_t alignment) {
+    const std::int64_t apart = layout.batches > 1 ? layout.batch_stride * static_cast<std::int64_t>(bytes_of(layout.type)) : 0;
+    return look(name, begin, bytes_held(layout), alignment, apart);
+  };
+  cublasStatus_t status = look_at_matrix("a", at.a, asked.a, algorithm.alignments[0]);
+  if (status == CUBLAS_STATUS_SUCCESS) status = look_at_matrix("b", at.b, asked.b, algorithm.alignments[1]);
+  if (status == CUBLAS_STATUS_SUCCESS) status = look_at_matrix("d", at.d, asked.d, algorithm.alignments[3]);
+  if (status == CUBLAS_STATUS_SUCCESS && add_scale != 0) status = look_at_matrix("c", at.c, asked.c, algorithm.alignments[2]);
   if (status == CUBLAS_STATUS_SUCCESS && at.workspace_bytes > 0) status = look("a workspace", at.workspace, at.workspace_bytes, pack_bytes);
   if (status == CUBLAS_STATUS_SUCCESS && asked.uses_bias())
     status = look("a bias", how.bias, static_cast<std::size_t>(bias_numbers) * bytes_of(asked.bias_type()), algorithm.alignments[4]);
@@ -140,6 +150,10 @@ cublasStatus_t look_at_results(const Asked& asked, const Pointers& at, float add
     return is_one_piece(asked.d) && is_one_piece(factor) && overlap(at.d, bytes_held(asked.d), begin, bytes_held(factor));
   };
   if (lies_under_result(asked.a, at.a) || lies_under_result(asked.b, at.b)) return mistake("writes its result over a factor");
+  const ProductDescription& how = asked.description;
+  const bool mask = asked.steps().relu || asked.steps().relu_gradient;
+  const auto kept_bytes = static_cast<std::size_t>(how.kept_pitch * asked.n()) * (mask ? 1 : 8 * bytes_of(asked.d.type)) / 8;
+  if (how.kept != nullptr && overlap(at.d, bytes_held(asked.d), how.kept, kept_bytes)) return mistake("has its auxiliary matrix where its result is");
   if (add_scale != 0 && at.c == at.d && (asked.c.pitch != asked.d.pitch || asked.c.batch_stride != asked.d.batch_stride))
     return mistake("adds to its result, but c and d have different layouts");
   return CUBLAS_STATUS_SUCCESS;
@@ -163,16 +177,15 @@ Product product_of(const Asked& asked, const Pointers& at, const Algorithm& algo
   made.bias = how.bias, made.bias_type = asked.bias_type(), made.bias_stride = how.bias_stride;
   made.kept = {how.kept, asked.d.type, how.kept_pitch, how.kept_stride};
   made.workspace = at.workspace;
-  made.workspace_bytes = algorithm.workspace_bytes;
+  made.workspace_bytes = workspace_of(algorithm.number, asked);
   return made;
 }
 cublasStatus_t queue_product(const Asked& asked, const Pointers& at, const Algorithm& algorithm, float scale, float add_scale, Stream& stream) {
   Work work{"cublasLtMatmul", {}};
   const bool ends = (asked.description.epilogue & ~static_cast<std::uint32_t>(CUBLASLT_EPILOGUE_DEFAULT | CUBLASLT_EPILOGUE_BIAS)) != 0;
   work.ms = (algorithm.number == state().options.fastest ? 1 : 2) + (ends ? state().options.epilogue_ms : 0);
-  if (algorithm.workspace_bytes > at.workspace_bytes)
-    return mistake("is given " + std::to_string(at.workspace_bytes) + " bytes of workspace, of which its algorithm takes " +
-                   std::to_string(algorithm.workspace_bytes));
+  if (const std::uint64_t takes = workspace_of(algorithm.number, asked); takes > at.workspace_bytes)
+    return mistake("is given " + std::to_string(at.workspace_bytes) + " bytes of workspace, of which its algorithm takes " + std::to_string(takes));
   if (const auto status = look_at_pointers(asked, at, algorithm, add_scale, stream.device, work); status != CUBLAS_STATUS_SUCCESS) return status;
   if (const auto status = look_at_results(asked, at, add_scale); status != CUBLAS_STATUS_SUCCESS) return status;
   work.start = [product = product_of(asked, at, algorithm, scale, add_scale)]() mutable -> std::shared_ptr<Unfinished> {
@@ -221,7 +234,7 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t de
     if (!can_make(held, asked)) return CUBLAS_STATUS_NOT_SUPPORTED;
     *result = {};
     result->algo = *algorithm;
-    result->workspaceSize = held.workspace_bytes;
+    result->workspaceSize = workspace_of(held.number, asked);
     result->state = CUBLAS_STATUS_SUCCESS;
     return CUBLAS_STATUS_SUCCESS;
   });

@@ -23,6 +23,7 @@ struct Options {
   int driver_version = 13000;                        ///< an older one is cudaErrorInsufficientDriver, 0 no driver at all
   bool processes = false;                            ///< ranks of NCCL are processes of this machine; each has the same cards
   int algorithms = 8;                                ///< the most that the heuristic of cuBLASLt finds
+  bool workspace_grows = false;                      ///< what an algorithm of cuBLASLt takes grows with the result that it makes
   bool known_times = false;                          ///< by events a kernel takes 1 ms and a product 2, with algorithm number `fastest` 1
   int fastest = 0;
   double epilogue_ms = 0;       ///< what an epilogue other than a bias takes then

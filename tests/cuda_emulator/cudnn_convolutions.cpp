@@ -57,6 +57,7 @@ bool takes(const ConvolutionExtents& e, int algorithm) {
 }
 
 /// All algorithms that take it, those that are best to a heuristic first: what varies, what wants much room, then which one depends on the extents.
+/// All but the first also on tensor cores, which round to TF32, whatever was asked; none that leaves open whether it does.
 template <class Offer> cudnnStatus_t offer(const char* name, Way way, cudnnHandle_t handle, const Described& d, int wanted, int* found, Offer* all) {
   return cudnn_call(name, [&](Call&) {
     ConvolutionExtents e;
@@ -65,16 +66,18 @@ template <class Offer> cudnnStatus_t offer(const char* name, Way way, cudnnHandl
     if (!known(handle) || wanted < 1 || !read(name, d, e)) return CUDNN_STATUS_BAD_PARAM;
     const int favourite = static_cast<int>((e.n + e.channels + e.height) % 2) + 1;
     const int order[algorithms] = {0, 3, favourite, 3 - favourite};
-    for (const int number : order) {
-      if (*found == std::min(wanted, state().options.algorithms)) break;
-      Offer& made = all[(*found)++];
-      made = {};
-      made.algo = static_cast<decltype(made.algo)>(number);
-      made.status = takes(e, number) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
-      made.memory = workspace_of(e, number);
-      made.determinism = varies(way, number) ? CUDNN_NON_DETERMINISTIC : CUDNN_DETERMINISTIC;
-      made.mathType = d.windows->mathematics;
-    }
+    for (const int number : order)
+      for (const cudnnMathType_t mathematics : {CUDNN_TENSOR_OP_MATH, CUDNN_FMA_MATH}) {
+        if (number == 0 && mathematics != CUDNN_FMA_MATH && d.windows->mathematics == CUDNN_FMA_MATH) continue;
+        if (*found == std::min(wanted, state().options.algorithms)) return CUDNN_STATUS_SUCCESS;
+        Offer& made = all[(*found)++];
+        made = {};
+        made.algo = static_cast<decltype(made.algo)>(number);
+        made.status = takes(e, number) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+        made.memory = workspace_of(e, number);
+        made.determinism = varies(way, number) ? CUDNN_NON_DETERMINISTIC : CUDNN_DETERMINISTIC;
+        made.mathType = mathematics;
+      }
     return CUDNN_STATUS_SUCCESS;
   });
 }
@@ -108,6 +111,8 @@ cudnnStatus_t convolve(const char* name, Way way, cudnnHandle_t handle, const De
     Stream* const stream = cudnn_stream(name, handle);
     if (stream == nullptr || at.scale == nullptr || at.add_scale == nullptr || !read(name, d, made.e)) return CUDNN_STATUS_BAD_PARAM;
     if (!takes(made.e, at.algorithm)) return CUDNN_STATUS_NOT_SUPPORTED;
+    if (d.windows->mathematics == CUDNN_DEFAULT_MATH)
+      return cudnn_mistake(std::string(name) + " is given windows without the mathematics with which its algorithm was offered");
     made.workspace_bytes = workspace_of(made.e, at.algorithm);
     if (made.workspace_bytes > at.workspace_bytes)
       return cudnn_mistake(std::string(name) + " is given " + std::to_string(at.workspace_bytes) +

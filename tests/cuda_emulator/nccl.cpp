@@ -73,10 +73,13 @@ ncclResult_t submit_stream(Stream& stream, std::vector<Group::Queued>& all) {
     const bool gathers = queued.operation.kind == Operation::Kind::all_gather;
     if (queued.operation.source != nullptr) work.ranges.push_back({queued.operation.source, queued.operation.bytes() * (scatters ? ranks : 1)});
     if (queued.operation.target != nullptr) work.ranges.push_back({queued.operation.target, queued.operation.bytes() * (gathers ? ranks : 1)});
+    if (!queued.communicator->blocking) connect(*queued.communicator, queued.operation);
     if (std::find(work.communicators.begin(), work.communicators.end(), queued.communicator.get()) != work.communicators.end()) continue;
     work.communicators.push_back(queued.communicator.get());
     if (in_progress(*queued.communicator) != ncclSuccess) result = ncclInProgress;
   }
+  for (Communicator* const each : work.communicators)
+    if (connects(*each)) result = ncclInProgress;
   std::erase_if(all, [&](const Group::Queued& queued) { return queued.stream == &stream; });
   work.start = [operations = std::move(operations)] { return begin_operations(operations); };
   return enqueue(stream, std::move(work)) == cudaSuccess ? result : ncclUnhandledCudaError;
@@ -196,7 +199,8 @@ ncclResult_t post(ncclComm_t handle, const Operation& operation, cudaStream_t st
   Stream* const stream = stream_of(stream_handle);
   if (communicator == nullptr || stream == nullptr) return ncclInvalidArgument;
   if (communicator->error != ncclSuccess) return communicator->error;
-  if (!communicator->complete() || communicator->polls_left > 0) return mistake(operation, "is given a communicator that is still in progress");
+  if (!communicator->complete() || communicator->polls_left > 0 || !communicator->connecting.empty())
+    return mistake(operation, "is given a communicator that is still in progress");
   if (stream->device != communicator->device) return mistake(operation, "is given a stream of another device than its communicator's");
   const int ranks = communicator->clique->ranks;
   if (operation.peer < 0 || operation.peer >= ranks) return mistake(operation, "is given rank " + std::to_string(operation.peer) + ", which is none");
@@ -257,7 +261,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId id
 }
 /// Of a communicator that does not block: both it and what is made of it are in progress until all its ranks have called. Before that there is no
 /// handle of what is made. Whether that has the flag of abort of the first one is what the first one was made with, as in NCCL.
-ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* made, ncclConfig_t*) {
+ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* made, ncclConfig_t* config) {
   return nccl_call(__func__, [&](Call&) {
     const std::shared_ptr<Communicator> parent = communicator_of(handle);
     if (parent == nullptr || (color < 0 && color != NCCL_SPLIT_NOCOLOR)) return ncclInvalidArgument;
@@ -269,6 +273,10 @@ ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* ma
     if (!parent->complete() || parent->polls_left > 0) {
       violation("ncclCommSplit is given a communicator that is still in progress.");
       return ncclInvalidArgument;
+    }
+    if (config != nullptr && config->blocking != 0) {  // also where nobody has set it; without a config it is that of the parent
+      violation("ncclCommSplit makes a communicator that blocks of one that does not: its calls wait for ever for a rank that is lost.");
+      return ncclInvalidUsage;
     }
     State& all = state();
     const std::shared_ptr<Communicator> part = join_split(*parent, color, key);
@@ -307,12 +315,13 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* result) {
     *result = communicator->error;
     if (communicator->error != ncclSuccess) return ncclSuccess;
     if (communicator->complete() && communicator->polls_left > 0) --communicator->polls_left;
-    if (communicator->complete() && communicator->polls_left == 0) {
+    const bool waits = !communicator->complete() || connects(*communicator);
+    if (!waits && communicator->polls_left == 0) {
       hand_over_part(*communicator);
       return ncclSuccess;
     }
     *result = ncclInProgress;
-    if (!communicator->complete()) state().changed.wait_for(call.lock, std::chrono::microseconds(200));
+    if (waits) state().changed.wait_for(call.lock, std::chrono::microseconds(200));
     return ncclSuccess;
   });
 }

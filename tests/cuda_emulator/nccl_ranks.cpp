@@ -376,6 +376,29 @@ std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int ke
   all.splits.erase(parent.next_split++);
   return made;
 }
+void connect(Communicator& communicator, const Operation& operation) {
+  Clique& all = *communicator.clique;
+  const bool sends = operation.kind == Operation::Kind::send;
+  Connection needed{-1, -1, all.ranks};
+  if (operation.between_two()) needed = {sends ? communicator.rank : operation.peer, sends ? operation.peer : communicator.rank, 2};
+  if (!communicator.connections.insert(needed.name() + (sends ? ".sends" : "")).second) return;
+  const int end = operation.between_two() ? static_cast<int>(sends) : communicator.rank;
+  if (all.folder.is())
+    all.folder.put(of_place(needed.name(), static_cast<std::size_t>(end)), {});
+  else
+    all.connected[needed.name()].insert(end);
+  communicator.connecting.push_back(needed);
+}
+bool connects(Communicator& communicator) {
+  Clique& all = *communicator.clique;
+  std::erase_if(communicator.connecting, [&](const Connection& needed) {
+    if (!all.folder.is()) return static_cast<int>(all.connected[needed.name()].size()) == needed.ends;
+    for (int end = 0; end < needed.ends; ++end)
+      if (!all.folder.has(of_place(needed.name(), static_cast<std::size_t>(end)))) return false;
+    return true;
+  });
+  return !communicator.connecting.empty();
+}
 void leave(Communicator& communicator, bool aborts) {
   if (!aborts) return;
   *communicator.aborted = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: tests. Ranks of NCCL that are threads of one process: who is in a communicator, and where its ranks meet.
 // Sees: state, work.  Does not see: the functions of NCCL's API.
-// In: operations of ranks.  Out: Operation, Communicator, Clique, Split, join, join_split, look_for_ranks,
+// In: operations of ranks.  Out: Operation, Communicator, Clique, Split, join, join_split, look_for_ranks, connect,
 // begin_operations, leave.
 #pragma once
 
@@ -48,6 +48,14 @@ struct Meeting {
 };
 using Meetings = std::map<long, std::shared_ptr<Meeting>>;
 
+/// What NCCL makes at the first operation that needs it: the connections of a kind of collective, or those from one rank to another. All whom it
+/// joins have to come: from rank 2 to rank 0 is {2, 0}, and done when both have posted theirs.
+struct Connection {
+  int from = -1, to = -1;  // -1: all ranks of a communicator
+  int ends = 0;            // so many posts make it
+  [[nodiscard]] std::string name() const { return "connects." + std::to_string(from) + "." + std::to_string(to); }
+};
+
 struct Communicator;
 /// One split of a communicator, which all its ranks call: colors 0, 0, 1 and -1 of 4 ranks make a communicator of 2 and one of 1.
 struct Split {
@@ -67,10 +75,11 @@ struct Clique {
   std::set<int> devices;
   ncclResult_t error = ncclSuccess;
   Meetings collectives;
-  std::map<std::pair<int, int>, Meetings> pairs;  // by sender and receiver
-  std::map<long, std::shared_ptr<Split>> splits;  // those that are not done
-  Folder folder;                                  // of ranks that are processes
-  int turn = 0;                                   // from which rank on its sums are taken, beside what the seed says
+  std::map<std::pair<int, int>, Meetings> pairs;   // by sender and receiver
+  std::map<long, std::shared_ptr<Split>> splits;   // those that are not done
+  Folder folder;                                   // of ranks that are processes
+  std::map<std::string, std::set<int>> connected;  // by connection: who has posted the first operation that needs it
+  int turn = 0;                                    // from which rank on its sums are taken, beside what the seed says
 };
 
 struct Communicator {
@@ -86,7 +95,9 @@ struct Communicator {
   std::map<int, long> next_send, next_receive;  // by peer
   long next_split = 0;
   std::shared_ptr<Split> splitting;
-  ncclComm_t* split_to = nullptr;  ///< where the handle of its part of a split goes when that is complete
+  std::set<std::string> connections;   ///< that its operations have asked for
+  std::vector<Connection> connecting;  ///< those of them that others have not come to yet
+  ncclComm_t* split_to = nullptr;      ///< where the handle of its part of a split goes when that is complete
   std::shared_ptr<Communicator> part;
   [[nodiscard]] bool complete() const { return clique->joined == clique->ranks && (splitting == nullptr || splitting->done); }
 };
@@ -95,6 +106,10 @@ struct Communicator {
 [[nodiscard]] std::shared_ptr<Communicator> join(const ncclUniqueId& id, int ranks, int rank, bool blocking);
 /// A rank of a communicator asks for its part of a split; that is complete when all have asked.
 [[nodiscard]] std::shared_ptr<Communicator> join_split(Communicator& parent, int color, int key);
+/// An operation of a rank is posted: where it is the first that needs a connection the communicator is in progress until the others have come to it.
+void connect(Communicator& communicator, const Operation& operation);
+/// Whether a connection is still waited for.
+[[nodiscard]] bool connects(Communicator& communicator);
 /// A rank goes. Where it aborts, operations in which it already was never end.
 void leave(Communicator& communicator, bool aborts);
 /// Operations that one stream begins together; they end together.

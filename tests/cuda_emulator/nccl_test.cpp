@@ -4,6 +4,7 @@
 #include <nccl.h>
 
 #include <array>
+#include <atomic>
 #include <numeric>
 #include <thread>
 
@@ -114,6 +115,41 @@ TEST_CASE("sends and receives in one group meet, also in a ring, and a graph has
     check_right();
   }
 }
+TEST_CASE("a first operation is in progress until all ranks have posted it, a first transfer until both ends have, and later ones are not") {
+  for (const bool transfers : {false, true}) {
+    reset({.devices = 3});
+    std::atomic<int> looks = 0, done = 0;
+    on_ranks(3, [&](RankOfTest& rank, const OneCard& card) {
+      const auto x = card.up(8, 1.0F);
+      const auto post = [&] {
+        if (!transfers) return ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, rank.communicator, card.stream());
+        if (rank.rank == 1) return ncclSend(x.get(), 8, ncclFloat32, 2, rank.communicator, card.stream());
+        return rank.rank == 2 ? ncclRecv(x.get(), 8, ncclFloat32, 1, rank.communicator, card.stream()) : ncclSuccess;
+      };
+      const auto state = [&] {
+        ncclResult_t now = ncclSuccess;
+        CHECK(ncclCommGetAsyncError(rank.communicator, &now) == ncclSuccess);
+        return now;
+      };
+      if (rank.rank == 1) {  // alone for 20 looks
+        CHECK(post() == ncclInProgress);
+        for (; looks < 20; ++looks) CHECK(state() == ncclInProgress);
+        CHECK(ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, rank.communicator, card.stream()) == ncclInvalidArgument);
+      }
+      while (looks < 20) std::this_thread::yield();
+      CHECK(rank.settle(rank.rank == 1 ? ncclInProgress : post()) == ncclSuccess);
+      ++done;
+      while (done < 3) std::this_thread::yield();
+      if (rank.rank != 2) CHECK(rank.settle(post()) == ncclSuccess);
+      ++done;
+      while (done < 5) std::this_thread::yield();
+      if (rank.rank == 2) CHECK(rank.settle(post()) == ncclSuccess);
+      wait_for(card.stream());
+    });
+    CHECK(violations() == std::vector<std::string>{"ncclAllReduce is given a communicator that is still in progress."});
+    CHECK(alive().empty());
+  }
+}
 TEST_CASE("an order of sums is the same at each call, and no program knows which") {
   std::vector<std::vector<float>> sums;
   for (const std::uint64_t seed : {1, 1, 3}) {
@@ -149,7 +185,7 @@ TEST_CASE("ranks that disagree, and a collective that one leaves out, are faults
   reset({.devices = 2, .deadline_s = 0.05});
   on_ranks(2, [](RankOfTest& rank, const OneCard& card) {
     const auto x = card.up(8, 1.0F);
-    if (rank.rank == 0) static_cast<void>(rank.settle(ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, rank.communicator, card.stream())));
+    if (rank.rank == 0) static_cast<void>(ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, rank.communicator, card.stream()));
     cudaError_t error = cudaErrorNotReady;
     while (error == cudaErrorNotReady) error = cudaStreamQuery(card.stream());
     rank.leave(true);
@@ -162,7 +198,7 @@ TEST_CASE("after an abort the streams of all ranks that abort go on") {
   on_ranks(2, [](RankOfTest& rank, const OneCard& card) {
     const auto x = card.up(8, 1.0F);
     wait_for(card.stream());
-    if (rank.rank == 0) static_cast<void>(rank.settle(ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, rank.communicator, card.stream())));
+    if (rank.rank == 0) static_cast<void>(ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, rank.communicator, card.stream()));
     ncclResult_t error = ncclSuccess;
     if (rank.rank == 1) fail_communicators();
     while (error == ncclSuccess || error == ncclInProgress) static_cast<void>(ncclCommGetAsyncError(rank.communicator, &error));

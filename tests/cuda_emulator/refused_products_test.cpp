@@ -100,6 +100,39 @@ TEST_CASE("a product that is none, or whose memory does not fit, is a mistake") 
   CHECK(cublasLtMatrixLayoutDestroy(reinterpret_cast<cublasLtMatrixLayout_t>(to.get())) == CUBLAS_STATUS_INVALID_VALUE);
   CHECK(says(violations(), {"one of its layouts of matrices that does not exist"}));
 }
+TEST_CASE("every matrix of a batch lies at such an address as the heuristic was told of") {
+  reset({});
+  const OneCard card;
+  const auto workspace = card.unset<std::byte>(workspace_bytes);
+  const auto numbers = card.up(130, 1.0F);
+  const auto to = card.unset(130);
+  Described described({8, 8, 8});
+  const auto lies_apart = [&](std::int64_t of_a, std::int64_t of_d) {
+    for (const cublasLtMatrixLayout_t each : {described.a, described.b, described.d}) {
+      Described::set(each, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{2});
+      Described::set(each, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, each == described.a ? of_a : each == described.d ? of_d : 64);
+    }
+    return described.run(card, numbers.get(), numbers.get(), to.get(), described.offered(1)[0], workspace.get());
+  };
+  CHECK(lies_apart(64, 64) == CUBLAS_STATUS_SUCCESS);
+  CHECK(violations().empty());
+  CHECK(lies_apart(65, 64) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(says(violations(), {"a at no multiple of 16 bytes, in a batch"}));
+  CHECK(lies_apart(64, 66) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(says(violations(), {"d at no multiple of 16 bytes, in a batch"}));
+}
+TEST_CASE("an algorithm takes more workspace for a larger product where the test says so") {
+  for (const bool grows : {false, true}) {
+    reset({.workspace_grows = grows});
+    Described few({8, 8, 8}), many({8, 4096, 8});
+    for (const auto& algorithm : few.offered()) {
+      cublasLtMatmulHeuristicResult_t of_few{}, of_many{};
+      CHECK(cublasLtMatmulAlgoCheck(few.handle, few.product, few.a, few.b, few.d, few.d, &algorithm, &of_few) == CUBLAS_STATUS_SUCCESS);
+      CHECK(cublasLtMatmulAlgoCheck(many.handle, many.product, many.a, many.b, many.d, many.d, &algorithm, &of_many) == CUBLAS_STATUS_SUCCESS);
+      CHECK((of_many.workspaceSize > of_few.workspaceSize) == (grows && of_few.workspaceSize > 0));
+    }
+  }
+}
 TEST_CASE("odd addresses are said to the heuristic, and without a workspace fewer algorithms are offered") {
   reset({});
   const OneCard card;

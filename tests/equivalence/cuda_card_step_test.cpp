@@ -40,5 +40,6 @@ template <class ThePlan> void counts(int rows) {
 TEST_CASE("a step launches the kernels and products that are read off its Program, in bfloat16 and in float32, of few rows and of many") {
   counts<Of<4, Mixed<BFloat16>>>(4);
   counts<Of<4>>(4);
+  counts<Of<4, Mixed<BFloat16>, Clip<GlobalNorm>>>(4);
   counts<Of<144, Mixed<BFloat16>>>(144);  // several blocks share the rows of a sum
 }

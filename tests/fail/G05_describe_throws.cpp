@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// compilers: g++ clang++ nvcc
 // expect: \[heddle\.G05\] A type is no layer\.
 // expect-g++: layer 1 `1`: Swish cannot be described at build for \(50\) or larger values\. Fix: let its describe set leaf\.fault where a value does
 // not fit

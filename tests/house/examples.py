@@ -14,9 +14,9 @@ import house
 EIGEN = "/usr/include/eigen3"
 MOST_LINES = 40
 BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /usr/include/eigen3 )?(\S+)( -pthread)?(?: -lz)? -o (\w+) && (mpirun -np \d )?\./(\w+)")
-# Of a program for cards: -lnccl where several are joined, -lz where it reads .gz files, and what the compiler of MPI says where processes are.
-BUILD_FOR_CARDS = re.compile(r"// Build: nvcc -std=c\+\+20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 (?:\$\(mpicxx --showme:compile\) )?(\S+) "
-                             r"(?:\$\(mpicxx --showme:link \| sed 's/-Wl,/-Xlinker /g'\) )?-lcublasLt (?:-lnccl )?(?:-lz )?-o (\w+) && (?:mpirun -np \d |HEDDLE_MEETING=\S+ torchrun --nproc-per-node \d --no-python )?\./(\w+)")
+# Of a program for cards: -lnccl where several are joined, -lz where it reads .gz files, and MPI's wrapper as the compiler of the host where processes are.
+BUILD_FOR_CARDS = re.compile(r"// Build: nvcc (?:-ccbin mpicxx )?-std=c\+\+20 -O2 -arch=sm_90 --expt-relaxed-constexpr -I include -I /usr/include/eigen3 (\S+) "
+                             r"-lcublasLt (?:-lnccl )?(?:-lz )?-o (\w+) && (?:mpirun -np \d |HEDDLE_MEETING=\S+ torchrun --nproc-per-node \d --no-python )?\./(\w+)")
 # Of a program for cards in a file of the host's compiler, whose kernels nvcc compiles.
 BUILD_IN_HOST_FILE = re.compile(r"// Build: g\+\+ -std=c\+\+20 -O2 -DHEDDLE_CUDA_KERNELS -I include -I /usr/include/eigen3 -I /usr/local/cuda/include (\S+) cuda_kernels\.o "
                                 r"-L /usr/local/cuda/lib64 -lcudart -lcublasLt (?:-lnccl )?(?:-lz )?-pthread -o (\w+) && \./(\w+)")

@@ -132,7 +132,7 @@ TEST_CASE("R03: processes are those that MPI starts; without mpirun there is one
         "run -np 4 PROGRAM, or mpirun -np 4 PROGRAM.");
   CHECK(doctor<Alone, Processes>(Sound{}.surroundings()).can_work());
   Sound slurm;
-  slurm.variable("SLURM_NTASKS", "4").variable("SLURM_PROCID", "2");
+  slurm.variable("SLURM_STEP_NUM_TASKS", "4").variable("SLURM_PROCID", "2");
   CHECK(doctor<Four, Processes>(slurm.surroundings()).can_work());
 }
 

@@ -62,6 +62,8 @@ TEST_CASE("squares of a unit are summed part by part, without what is left out")
   work.sum_squares(
       &sum, values.data(), 64, 2, [](float*, std::int64_t) {}, [](const float*, std::int64_t, auto visit) { visit(16, 16); });
   CHECK(sum == 32.0F);
+  work.add_squares(&sum, values.data(), 64, 2, [](auto visit) { visit(48, 16), visit(0, 32); });
+  CHECK(sum == 32.0F + 48.0F);
   float flag = 0;
   work.unscale(values.data(), 64, 4.0F, &flag);
   CHECK(values[7] == 0.25F);

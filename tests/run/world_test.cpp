@@ -36,24 +36,62 @@ TEST_CASE("each launcher is read by its own variables") {
   is_world(open_mpi, "Open MPI", 6, 5, 2, 3);
   pmi.variable("PMI_SIZE", "2").variable("PMI_RANK", "1");
   is_world(pmi, "PMI", 2, 1, 0, 0);
-  slurm.variable("SLURM_NTASKS", "8").variable("SLURM_PROCID", "7").variable("SLURM_LOCALID", "3");
+  slurm.variable("SLURM_STEP_NUM_TASKS", "8").variable("SLURM_PROCID", "7").variable("SLURM_LOCALID", "3");
   is_world(slurm, "Slurm", 8, 7, 3, 0);
 }
 
-TEST_CASE("Slurm counts only inside srun, where it names a rank") {
-  FakeMachine allocation;
+TEST_CASE("Slurm counts only inside srun: in an allocation, its script and its interactive step one program is alone") {
+  FakeMachine allocation, script, interactive;
   allocation.variable("SLURM_NTASKS", "8");
+  script.variable("SLURM_NTASKS", "8").variable("SLURM_PROCID", "0").variable("SLURM_LOCALID", "0");
+  interactive.variable("SLURM_NTASKS", "8")
+      .variable("SLURM_PROCID", "0")
+      .variable("SLURM_STEP_ID", "4294967290")
+      .variable("SLURM_STEP_NUM_TASKS", "1");
   is_world(allocation, "", 1, 0, 0, 0);
+  is_world(script, "", 1, 0, 0, 0);
+  is_world(interactive, "Slurm", 1, 0, 0, 0);
+}
+
+TEST_CASE("R03: cards are not for several processes of mpirun or srun, which threads on cores may be; one process is fine") {
+  const auto words = [](const FakeMachine& machine) {
+    return std::string{run_room::refuse_processes_on_cards(4, "CudaThreads", "on cards of one process", machine.environment()).sentence().view()};
+  };
+  FakeMachine nothing, open_mpi, pmi, slurm, script, one, torchrun, no_number;
+  open_mpi.variable("OMPI_COMM_WORLD_SIZE", "2").variable("OMPI_COMM_WORLD_RANK", "1");
+  pmi.variable("PMI_SIZE", "3").variable("PMI_RANK", "0");
+  slurm.variable("SLURM_STEP_NUM_TASKS", "2").variable("SLURM_NTASKS", "2").variable("SLURM_PROCID", "1");
+  script.variable("SLURM_NTASKS", "8").variable("SLURM_PROCID", "0");
+  one.variable("WORLD_SIZE", "1").variable("OMPI_COMM_WORLD_SIZE", "1").variable("OMPI_COMM_WORLD_RANK", "0").variable("SLURM_STEP_NUM_TASKS", "2");
+  torchrun.variable("WORLD_SIZE", "2").variable("RANK", "0").variable("OMPI_COMM_WORLD_SIZE", "3").variable("OMPI_COMM_WORLD_RANK", "0");
+  no_number.variable("PMI_SIZE", "many");
+  CHECK(words(open_mpi) ==
+        "[heddle.R03] OMPI_COMM_WORLD_SIZE says 2 processes, but CudaThreads runs the 4 ranks of the plan on cards of one process, so each process "
+        "would take the same cards. Fix: start one process, use CudaMpi, or unset OMPI_COMM_WORLD_SIZE where each has cards and a training of its "
+        "own.");
+  CHECK(run_room::refuse_processes_on_cards(1, "CudaOneCard", "on one card of one process", pmi.environment())
+            .sentence()
+            .view()
+            .find("runs the 1 rank of the plan on one card of one process, so each process would") != std::string_view::npos);
+  CHECK(words(pmi).find("[heddle.R03] PMI_SIZE says 3 processes, but CudaThreads") == 0);
+  CHECK(words(slurm).find("[heddle.R03] SLURM_STEP_NUM_TASKS says 2 processes, but CudaThreads") == 0);
+  CHECK(words(torchrun).find("[heddle.R03] WORLD_SIZE says 2 processes, but CudaThreads") == 0);
+  CHECK(words(no_number).find("[heddle.R20] PMI_SIZE is 'many'") == 0);
+  for (const FakeMachine* const fine : {&nothing, &script, &one}) CHECK(words(*fine) == "");
+  for (const FakeMachine* const machine : {&open_mpi, &pmi, &slurm}) CHECK(RanksAsThreads::refusal(4, machine->environment()).ok());
 }
 
 TEST_CASE("the first launcher is believed, and who disagrees is named") {
   FakeMachine both;
-  both.variable("SLURM_NTASKS", "1").variable("SLURM_PROCID", "0").variable("OMPI_COMM_WORLD_SIZE", "4").variable("OMPI_COMM_WORLD_RANK", "2");
+  both.variable("SLURM_STEP_NUM_TASKS", "1")
+      .variable("SLURM_PROCID", "0")
+      .variable("OMPI_COMM_WORLD_SIZE", "4")
+      .variable("OMPI_COMM_WORLD_RANK", "2");
   is_world(both, "Open MPI", 4, 2, 0, 0);
   const World world = read_world(both.environment());
   REQUIRE(world.other_answers.size() == 1);
-  CHECK(world.other_answers.front() == "SLURM_NTASKS");
-  both.variable("SLURM_NTASKS", "4");
+  CHECK(world.other_answers.front() == "SLURM_STEP_NUM_TASKS");
+  both.variable("SLURM_STEP_NUM_TASKS", "4");
   CHECK(read_world(both.environment()).other_answers.empty());
 }
 

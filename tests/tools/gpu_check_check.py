@@ -7,6 +7,7 @@ usage: gpu_check_check.py SCRIPT [--build]
 import fcntl
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -37,7 +38,9 @@ for seconds in ([], ["0"], ["9m"], ["--peers"]):
     ended = run("--within", *seconds)
     check("a time that is none", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --within lacks its seconds. Fix: "), ended)
 ended = run("--help")
-check("--help", ended.returncode == 0 and all(option in ended.stdout for option in ("--to FOLDER", "--within SECONDS", "--peers", "--sanitize", "--build-only", "--run-only")), ended)
+check("--help: what the tool is for, and a line for each option of the line with all of them", ended.returncode == 0 and ended.stdout.startswith("Builds and runs on an NVIDIA GPU")
+      and ended.stdout.splitlines()[-1].startswith("  --") and set(re.findall(r"^  (--[a-z-]+)", ended.stdout, re.M)) ==
+      set(re.findall(r"--[a-z-]+", re.search("^usage: (.*)", ended.stdout, re.M).group(1))) == {"--to", "--within", "--peers", "--sanitize", "--build-only", "--run-only"}, ended)
 ended = run("--build-only", "--run-only")
 check("nothing to do", ended.returncode == 2 and ended.stderr.startswith("gpu_check: --build-only and --run-only leave nothing to do. Fix: "), ended)
 with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +49,7 @@ with tempfile.TemporaryDirectory() as folder:
     ended = run("--to", folder + "/made", path=folder)
     check("no GPU, and nothing built to run there", run("--run-only", path=folder).returncode == 77, ended)
     check("no GPU", ended.returncode == 77 and ended.stdout == "SKIPPED: no NVIDIA GPU was found here\n" and not os.path.exists(folder + "/made"), ended)
-PARTS = ("plans", "kernels", "halves", "step", "habits", "cards", "rates", "graphs", "bits", "bits_fused", "products")
+PARTS = ("plans", "plans_unfused", "kernels", "halves", "step", "habits", "cards", "rates", "graphs", "bits", "bits_fused", "products")
 GPU = pathlib.Path(SCRIPT).resolve().parent / "gpu"
 EXAMPLES = pathlib.Path(SCRIPT).resolve().parents[1] / "examples" / "on_cards"
 
@@ -75,16 +78,32 @@ def run_stand_ins(cards, *options, without=(), visible_devices=None, **said):
         return ended, ended.tables.get("examples", "")
 
 
-as_expected = {name: [f"cat '{EXAMPLES}/{name}.expected'"] for name in ("mnist_on_card", "gpt_on_card", "one_word")}
+def build_with_stand_in():
+    """Program -> what nvcc is given for it, beside a stand-in for nvcc that says so and makes an empty file."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = pathlib.Path(folder)
+        (here / "bin").mkdir()
+        stand_in(here / "bin" / "nvcc", 'for last; do :; done', f'echo "$@" >"{here}/$(basename "$last").given"', ': >"$last"')
+        environment = dict(os.environ, PATH=f"{here / 'bin'}:{os.environ['PATH']}", EIGEN=str(here), JOBS="1")
+        (here / "Eigen").mkdir()
+        ended = subprocess.run([SCRIPT, "--build-only", "--to", f"{folder}/made"], capture_output=True, text=True, timeout=300, env=environment)
+        return ended, {path.stem: path.read_text() for path in here.glob("*.given")}
+
+
+ended, given = build_with_stand_in()
+unfused = {program for program, command in given.items() if "-fmad=false" in command.split()}
+check("programs are built as users build, and laws of bits without fused multiply-adds too", ended.returncode == 0 and unfused == {"plans_unfused", "bits"}
+      and set(PARTS) <= set(given) and "tools/gpu/plans.cu" in given["plans_unfused"], ended)
+as_expected = {name: [f"cat '{EXAMPLES}/{name}.expected'"] for name in ("mnist_on_card", "gpt_on_card", "one_word", "own_parts")}
 line = ["[ $RANK = 0 ] && first=', says the first process'", 'echo "loss 1.759 after 20 steps$first"']
 ended, table = run_stand_ins(4, one_process_per_gpu=["true"], one_process_per_gpu_without_mpi=line, **as_expected)
-check("examples that print what is expected", ended.returncode == 0 and table.count("| prints what is expected | ") == 5 and "examples: 0 rows wrong" in table, ended)
+check("examples that print what is expected", ended.returncode == 0 and table.count("| prints what is expected | ") == 6 and "examples: 0 rows wrong" in table, ended)
 close = ["sed 's/1.849/1.861/; s/1.000/0.995/' " + f"'{EXAMPLES}/mnist_on_card.expected'"]
 ended, table = run_stand_ins(1, one_process_per_gpu=["true"], **dict(as_expected, mnist_on_card=close))
-check("numbers that are close, and an example that needs more cards", ended.returncode == 0 and table.count("| prints what is expected | ") == 3
+check("numbers that are close, and an example that needs more cards", ended.returncode == 0 and table.count("| prints what is expected | ") == 4
       and "| one_process_per_gpu | SKIPPED: it needs 4 cards, 1 is here |" in table, ended)
 far = ["sed 's/1.849/1.949/' " + f"'{EXAMPLES}/mnist_on_card.expected'"]
-ended, table = run_stand_ins(1, mnist_on_card=far, gpt_on_card=["echo '[heddle.R36] it failed'", "exit 1"], one_word=["echo no table"])
+ended, table = run_stand_ins(1, mnist_on_card=far, gpt_on_card=["echo '[heddle.R36] it failed'", "exit 1"], one_word=["echo no table"], own_parts=as_expected["own_parts"])
 check("an example that prints other numbers, one that fails, one that says something else, one that was not built", ended.returncode == 1
       and "| mnist_on_card | **prints something else** |" in table and "| gpt_on_card | **ended with 1** |" in table and "[heddle.R36] it failed |" in table
       and "| one_word | **prints something else** |" in table and "| one_process_per_gpu | SKIPPED: it was not built, mpicxx was not found |" in table
@@ -126,18 +145,16 @@ COMPILES = ['case "$*" in *asked.cu*) exit 0 ;; esac', f"echo \"$@\" >>\"$(dirna
 FINDS = ['case "$*" in *asked.cu*) file=$(printf "%s\\n" "$@" | grep asked.cu) ;; esac',  # a header of NCCL where an option names its folder
          'if [ -n "$file" ] && grep -q nccl.h "$file"; then for word; do [ ! -e "${word#-I}/nccl.h" ] || exit 0; done; exit 1; fi',
          '[ -z "$file" ] || ! grep -q cudnn.h "$file" || exit 1']
-OPEN_MPI = ['[ "$1" != --showme:compile ] || echo -I/open/include -pthread', '[ "$1" != --showme:link ] || echo -L/open/lib -Wl,-rpath,/open/lib -lmpi']
-MPICH = ['[ "$1" = -show ] && echo g++ -flto=auto -Wl,-z,relro -I/mpich/include -L/mpich/lib -lmpi && exit', 'echo "g++: fatal error: no input files" >&2', "exit 1"]
 
 
-def build_by_stand_ins(nvcc, *options, mpicxx=(), held=False, **variables):
+def build_by_stand_ins(nvcc, *options, held=False, **variables):
     """What gpu_check says of compilers that are stand-ins, the lines that nvcc was started with, and how long it took."""
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder)
         for name in ("bin", "to", "eigen/Eigen"):
             (here / name).mkdir(parents=True)
         stand_in(here / "bin" / "nvcc", *nvcc)
-        stand_in(here / "bin" / "mpicxx", *mpicxx)
+        stand_in(here / "bin" / "mpicxx")
         directory = os.open(here / "to", os.O_RDONLY)
         if held:
             fcntl.flock(directory, fcntl.LOCK_EX)
@@ -154,15 +171,9 @@ def line_of(ended, program):
     return next((line for line in ended.lines if line.endswith(f"/to/{program}")), "")
 
 
-ended = build_by_stand_ins(COMPILES, mpicxx=OPEN_MPI)
+ended = build_by_stand_ins(COMPILES)
 check("programs that compile", ended.returncode == 0 and ended.stderr == "" and ended.left == set(PARTS) | set(as_expected) | {"cudnn", "one_process_per_gpu",
-      "one_process_per_gpu_without_mpi"} and "-I/open/include -L/open/lib -Xlinker -rpath,/open/lib -lmpi " in line_of(ended, "one_process_per_gpu"), ended)
-ended = build_by_stand_ins(COMPILES, mpicxx=MPICH)
-check("MPICH's mpicxx", ended.returncode == 0 and ended.stderr == "" and
-      "-Xlinker -z,relro -I/mpich/include -L/mpich/lib -lmpi " in line_of(ended, "one_process_per_gpu"), ended)
-ended = build_by_stand_ins(COMPILES, mpicxx=["exit 1"])
-check("an mpicxx that says nothing", ended.returncode == 0 and "SKIPPED: one_process_per_gpu, since mpicxx knows neither --showme nor -show\n" in ended.stdout
-      and line_of(ended, "kernels") and not line_of(ended, "one_process_per_gpu"), ended)
+      "one_process_per_gpu_without_mpi", "own_parts"}, ended)
 ended = build_by_stand_ins(["echo '#error -- unsupported GNU version!' >&2", "exit 1"])
 check("a compiler that compiles nothing is not taken for a missing library", ended.returncode == 2 and ended.stderr.startswith(
     "gpu_check: nvcc does not compile an empty file. Fix: ") and ended.stderr.endswith("#error -- unsupported GNU version!\n"), ended)
@@ -278,13 +289,21 @@ for what, number, to_group in (("an example", signal.SIGTERM, True), ("a part", 
                                ("a compiler", signal.SIGINT, True), ("a compiler", signal.SIGTERM, False), ("a compiler", signal.SIGHUP, True)):
     stop_one(what, number, to_group)
 
+with tempfile.TemporaryDirectory() as folder:  # nvcc refuses options of the host's compiler, and the wrappers of some MPIs name them
+    here = pathlib.Path(folder)
+    (here / "bin").mkdir()
+    stand_in(here / "bin" / "nvcc", f'for word; do case $word in -pthread | -Wl,*) echo "nvcc fatal   : Unknown option \'$word\'" >&2; exit 1 ;; esac; done', f'echo "$*" >> {here}/asked')
+    stand_in(here / "bin" / "mpicxx", "echo -pthread -Wl,-rpath -Wl,/opt/mpi/lib -lmpi")
+    ended = run("--build-only", "--to", folder + "/to", path=f"{here / 'bin'}:{os.environ['PATH']}")
+    asked = [line for line in (here / "asked").read_text().splitlines() if "one_process_per_gpu.cu" in line]
+    check("MPI's wrapper compiles for the host", ended.returncode == 0 and len(asked) == 1 and "-ccbin mpicxx" in asked[0], ended)
 if "--build" in sys.argv:
     if not (shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")):
         print("SKIPPED: nvcc is not installed")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         ended = run("--build-only", "--to", folder)
-        always = set(PARTS) | {"gpt_on_card", "one_word", "one_process_per_gpu_without_mpi"}
+        always = set(PARTS) | {"gpt_on_card", "one_word", "own_parts", "one_process_per_gpu_without_mpi"}
         if "SKIPPED: cuDNN" not in ended.stdout:
             always.add("cudnn")
         check("all programs compile without a warning", ended.returncode == 0 and ended.stderr == "" and always <= set(os.listdir(folder))

@@ -33,7 +33,6 @@ TEST_CASE("processes compare steps and share bytes, also many, and leave nothing
     CHECK(meeting.machine() == this_machine());
     for (int s = 0; s < 10; ++s) {
       meeting.begin_call(step(s));
-      meeting.hear("the queue", s);
       meeting.end_call();
       int told = 10 * s + rank;
       meeting.share(Rank{s % 4}, std::as_writable_bytes(std::span{&told, 1}));

@@ -64,6 +64,36 @@ TEST_CASE("R01: at the deadline the one that is silent is lost, not those that w
           "error of rank 0, or raise the deadline if it is only slow.");
 }
 
+TEST_CASE("where a connection is broken the silent rank is lost half a deadline later, and nobody is where all answer") {
+  for (const bool all_answer : {false, true}) {
+    const Folder folder{"watch_broken"};
+    std::vector<std::string> words(3);
+    std::atomic<int> waiting = 0;
+    said_by(3, [&](int rank) {
+      FolderWatch watch{folder.path, rank, 3, 2s};
+      ++waiting;
+      while (waiting < (all_answer ? 3 : rank == 2 ? 5 : 0)) std::this_thread::sleep_for(1ms);  // it is gone, or all are there
+      if (rank == 2 && !all_answer) return;
+      const auto begun = std::chrono::steady_clock::now();
+      std::string& said = words[static_cast<std::size_t>(rank)];
+      const auto broken = [&] { return rank == 0 && std::chrono::steady_clock::now() - begun > 100ms; };
+      const auto answers_long_enough = [&] { return all_answer && rank > 0 && std::chrono::steady_clock::now() - begun > 1500ms; };
+      const bool done = watch.await("a call", answers_long_enough, everybody, broken);
+      CHECK(done == (all_answer && rank > 0));
+      said = watch.lost().any() ? watch.lost().error("a call", 3).what() : "nobody";
+      if (!done && watch.lost().any()) watch.say_farewell("");
+      if (rank == 0) CHECK(std::chrono::steady_clock::now() - begun < 1800ms);
+      ++waiting;
+    });
+    if (all_answer) CHECK(words == std::vector<std::string>(3, "nobody"));
+    for (const std::size_t rank : {0U, 1U})
+      if (!all_answer)
+        CHECK(words[rank] ==
+              "[heddle.R01] rank 2 was lost at a call, sequence 3: a connection is broken, and it answered nothing within half of the deadline of "
+              "2000 ms. Fix: look at the first error of rank 2, or raise the deadline if it is only slow.");
+  }
+}
+
 TEST_CASE("R01: where all wait for each other the sentence says where") {
   const Folder folder{"watch_circle"};
   std::vector<std::string> words(2);

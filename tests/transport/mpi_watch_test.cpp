@@ -22,6 +22,8 @@ namespace {
 struct Waits {
   std::vector<int> from;
   bool complete = false;
+  bool is_broken = false;
+  [[nodiscard]] bool broken() const { return is_broken; }
   [[nodiscard]] bool done() const { return complete; }
   [[nodiscard]] bool needs(int rank) const { return std::find(from.begin(), from.end(), rank) != from.end(); }
   [[nodiscard]] OperationName describe() const {
@@ -123,6 +125,40 @@ void name_the_silent(int silent, int size, const auto& from, std::chrono::millis
 }
 
 }  // namespace
+
+TEST_CASE("where a connection is broken the silent rank is lost long before the deadline, and nobody is where all answer") {
+  const FirstRanks ranks{3};
+  if (!ranks.taking_part()) return;
+  for (const bool all_answer : {false, true}) {
+    MpiWatch watch{ranks.get(), 4s};
+    const auto begin = std::chrono::steady_clock::now();
+    const auto passed = [&] { return std::chrono::steady_clock::now() - begin; };
+    Waits waits{{(watch.rank() + 1) % 3, (watch.rank() + 2) % 3}, false, watch.rank() == 0};
+    if (watch.rank() == 2 && !all_answer) {
+      MPI_Barrier(ranks.get());  // silent while the others wait
+      CHECK_FALSE(await(watch, {{0, 1}}));
+    } else {
+      const bool done = watch.await(
+          waits, [&] { waits.complete = all_answer && watch.rank() > 0 && passed() > 3600ms; },
+          [&](auto visit) {
+            for (const int rank : waits.from) visit(rank);
+          });
+      CHECK(done == (all_answer && watch.rank() > 0));
+      if (watch.rank() == 0) CHECK(passed() < 3800ms);
+      if (all_answer) {
+        CHECK_FALSE(watch.lost().any());
+      } else {
+        CHECK((watch.lost().cause() == 2 &&
+               watch.lost().why() == "a connection is broken, and it answered nothing within half of the deadline of 4000 ms"));
+        if (watch.rank() == 0) watch.say_farewell("");
+        MPI_Barrier(ranks.get());
+      }
+    }
+    MPI_Barrier(ranks.get());
+    watch.say_farewell("");
+    watch.linger(2s, [] { return false; });
+  }
+}
 
 TEST_CASE("who is late because of another is not to blame") {
   name_the_silent(2, 3, [](int rank) { return std::vector{rank + 1}; });  // 0 waits for 1, which waits for 2

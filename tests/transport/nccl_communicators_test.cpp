@@ -20,7 +20,17 @@ using namespace heddle;
 using nccl_ranks::CurrentCard;
 using nccl_ranks::Workers;
 using transport_room::GroupsOfRanks;
-using transport_room::NcclCommunicators;
+using transport_room::NcclCommunicators, transport_room::NcclWait;
+
+namespace {
+/// Nobody is lost in most tests.
+int looks_that_see_a_peer_gone = 0;
+void looks(const NcclWait& wait) {
+  ncclResult_t state = ncclInProgress;
+  while (state == ncclInProgress) state = wait.look();
+  if (state == ncclRemoteError) ++looks_that_see_a_peer_gone;
+}
+}  // namespace
 
 TEST_CASE("each rank has a communicator of all and one of each of its groups, whose ranks are positions") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -31,7 +41,7 @@ TEST_CASE("each rank has a communicator of all and one of each of its groups, wh
     Workers workers(4);
     workers.run([&](int rank) {
       const CurrentCard here{rank};
-      made[static_cast<std::size_t>(rank)] = std::make_unique<NcclCommunicators>(id, groups, rank, [](auto) {});
+      made[static_cast<std::size_t>(rank)] = std::make_unique<NcclCommunicators>(id, groups, rank, looks);
     });
     workers.rethrow_first();
     for (int rank = 0; rank < 4; ++rank) {
@@ -46,7 +56,7 @@ TEST_CASE("each rank has a communicator of all and one of each of its groups, wh
         CHECK((ncclCommCount(one, &all) == ncclSuccess && all == groups.members(g)));
         CHECK((ncclCommUserRank(one, &place) == ncclSuccess && place == groups.position(g, rank)));
       }
-      of_rank.check();
+      CHECK(of_rank.found() == ncclSuccess);
       CHECK_FALSE(of_rank.aborted());
     }
     for (auto& one : made) one->retire();
@@ -72,13 +82,15 @@ TEST_CASE("a rank that never comes ends the wait of the others, and what they ha
         return;
       }
       if (rank == 1) {
-        const NcclCommunicators no_group(id, GroupsOfRanks(2, {}), 1, [](auto) {});
+        const NcclCommunicators no_group(id, GroupsOfRanks(2, {}), 1, looks);
         *late = true;
         return;
       }
       try {
-        const NcclCommunicators all(id, groups, 0, [&](auto begun) {
-          if (*late && std::chrono::steady_clock::now() - begun > std::chrono::milliseconds{20}) throw std::runtime_error("late");
+        const NcclCommunicators all(id, groups, 0, [&](const NcclWait& wait) {
+          CHECK(std::string{wait.where} == "NCCL's connections");
+          for (const auto begun = std::chrono::steady_clock::now(); wait.look() == ncclInProgress;)
+            if (*late && std::chrono::steady_clock::now() - begun > std::chrono::milliseconds{20}) throw std::runtime_error("late");
         });
       } catch (const std::runtime_error& error) {
         said = error.what();
@@ -101,11 +113,14 @@ TEST_CASE("what a group and all ranks have in one queue ends with the rank that 
       const CurrentCard here{rank};
       const auto queue = compute_room::make_stream();
       const auto x = compute_room::card_memory<float>(8, "a test");
-      NcclCommunicators made(id, groups, rank, [](auto) {});
-      if (rank == 1) return;  // which is lost before it comes to either
+      NcclCommunicators made(id, groups, rank, looks);
       const ncclComm_t of_group = made.of_group(0);
-      for (const ncclComm_t each : {group_first ? of_group : made.all(), group_first ? made.all() : of_group})
-        made.settle(each, ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, each, queue.get()), "ncclAllReduce");
+      for (const bool connects : {true, false}) {
+        if (rank == 1 && !connects) return;  // it is lost before it comes to either
+        for (const ncclComm_t each : {group_first ? of_group : made.all(), group_first ? made.all() : of_group})
+          made.settle(each, ncclAllReduce(x.get(), x.get(), 8, ncclFloat32, ncclSum, each, queue.get()), "ncclAllReduce");
+        if (connects) compute_room::wait_for(queue.get());
+      }
       made.abort();
       compute_room::wait_for(queue.get());
     });
@@ -128,17 +143,20 @@ TEST_CASE("what NCCL refuses is one sentence with the call, and a peer that is g
   };
   for (long n = 1; n < 4; ++n) {
     cuda_emulator::fail_call(n);
-    const std::string sentence = said([&] { const NcclCommunicators all(nccl_ranks::new_id(), alone, 0, [](auto) {}); });
+    const std::string sentence = said([&] { const NcclCommunicators all(nccl_ranks::new_id(), alone, 0, looks); });
     cuda_emulator::fail_call(0);
     if (cuda_emulator::failed_call().empty()) break;
     CHECK(sentence.find("[heddle.R36] " + cuda_emulator::failed_call() + " failed") == 0);
     CHECK(sentence.find("NCCL_DEBUG=WARN") != std::string::npos);
   }
   {
-    const NcclCommunicators all(nccl_ranks::new_id(), alone, 0, [](auto) {});
-    all.check();
+    const NcclCommunicators all(nccl_ranks::new_id(), alone, 0, looks);
+    CHECK(all.found() == ncclSuccess);
     cuda_emulator::fail_communicators();
-    CHECK(said([&] { all.check(); }).find("[heddle.R36] an operation that was queued failed: remote process exited") == 0);
+    CHECK(all.found() == ncclRemoteError);
+    CHECK(said([&] { all.settle(all.all(), ncclRemoteError, "ncclSend"); }).find("[heddle.R36] ncclSend failed: remote process exited") == 0);
+    CHECK(said([&] { all.settle(all.all(), ncclInProgress, "ncclSend"); }).find("[heddle.R36] ncclSend failed: remote process exited") == 0);
+    CHECK(looks_that_see_a_peer_gone == 2);  // before it is refused whoever waits may ask the others
   }
   CHECK(cuda_emulator::alive() == "");
 }
@@ -147,7 +165,7 @@ TEST_CASE("ranks that are threads meet in memory, whatever the bytes of their id
   cuda_emulator::reset({.devices = 1});
   const GroupsOfRanks alone(1, {});
   for (int number = 0; number < 300; ++number) {  // one of which begins with the byte of a slash
-    NcclCommunicators all(nccl_ranks::new_id(), alone, 0, [](auto) {});
+    NcclCommunicators all(nccl_ranks::new_id(), alone, 0, looks);
     all.retire();
   }
   CHECK_FALSE(std::filesystem::exists("/rank.0"));

@@ -47,8 +47,7 @@ inline ncclUniqueId new_id() {
 class OnHost {
  public:
   OnHost(Card& card, NcclPeers& peers, int rank, const ncclUniqueId& id)
-      : card_(card),
-        endpoint_(peers, rank, CardLanes{card, peers.room_for_parts(rank)}, id, [&peers, rank](auto begun) { peers.pause(rank, begun); }) {}
+      : card_(card), endpoint_(peers, rank, CardLanes{card, peers.room_for_parts(rank)}, id, heddle::transport_room::until_of_thread(peers, rank)) {}
 
   std::int64_t send_start(int peer, const float* source, std::int64_t n) {
     Piece piece = up(source, n);

@@ -18,7 +18,7 @@ import time
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "on_cards"
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 # A program, how many cards it needs, what starts it, and what it cannot be built without.
-PROGRAMS = [("mnist_on_card", 1, [], "zlib.h"), ("gpt_on_card", 1, [], ""), ("one_word", 1, [], ""),
+PROGRAMS = [("mnist_on_card", 1, [], "zlib.h"), ("gpt_on_card", 1, [], ""), ("one_word", 1, [], ""), ("own_parts", 1, [], ""),
             ("one_process_per_gpu_without_mpi", 4, [sys.executable, str(SOURCES.parents[1] / "tests" / "ranks_apart.py"), "4"], ""),
             ("one_process_per_gpu", 4, ["mpirun", "--allow-run-as-root", "-np", "4"], "mpicxx")]
 

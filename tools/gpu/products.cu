@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "card.hpp"
+#include "drawn.hpp"
 
 namespace {
 using namespace gpu_check;
@@ -37,9 +38,7 @@ template <class T> __device__ T rounded(double x) { return static_cast<T>(static
 __global__ void draw(float* to, std::int64_t count, unsigned seed, float width) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
-  unsigned h = static_cast<unsigned>(i) * 2654435761U + seed * 40503U;
-  h ^= h >> 15U, h *= 2246822519U, h ^= h >> 13U, h *= 3266489917U, h ^= h >> 16U;
-  to[i] = width * (static_cast<float>(h >> 8U) * 0x1p-23F - 1.0F);
+  to[i] = gpu_check::drawn(i, seed, width);
 }
 __global__ void to_bf16(const float* from, bf16* to, float* back, std::int64_t count) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A step of GPT-2 124M in bfloat16 call by call: each layer, the loss, sums, roundings and the optimizer by themselves on this card, beside what
-// bench/card_step predicts of them; what only a card can decide; and whole steps of 16 and 64 rows, by Heddle's kernels and, where it is, with cuDNN.
+// bench/card_step predicts of them; what only a card can decide; and whole steps of 16 and 64 rows, by Heddle's kernels and, where it is, with cuDNN
+// and with products that were timed before.
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "card_rates.hpp"
 #include "equivalence/card_step.hpp"
 #include "gpt2.hpp"
+#include "heddle/backend/cuda_autotuned.hpp"
 #include "heddle/backend/cuda_one_card.hpp"
 #include "heddle/core/type_name.hpp"
 #include "timed_layer.hpp"
@@ -25,7 +27,7 @@
 using namespace plans_on_cards;
 using namespace heddle::compute_room;
 using card_step::CardStep, card_step::Launched;
-using gpu_check::microseconds, gpu_check::TimedLayer, gpu_check::zeros;
+using gpu_check::draws, gpu_check::microseconds, gpu_check::TimedLayer, gpu_check::zeros;
 
 namespace {
 
@@ -33,7 +35,7 @@ constexpr int rows = 16;
 constexpr std::int64_t positions = 1024, words = 50'304;
 using ThePlan = Plan<Gpt2, CrossEntropy, AdamW, Batch<rows>, Single, Mixed<BFloat16>>;
 
-/// Microseconds of one call of each sort, by its name in CardStep.
+/// Microseconds of one call of each sort, by its name in CardStep; of the optimizer, whose calls differ, the mean of those of a step.
 std::map<std::string, float> measured;
 cudaStream_t the_stream() {
   static cudaStream_t const stream = gpu_check::new_stream();
@@ -90,7 +92,7 @@ class LossOfGpt2 {
   }
 
  private:
-  CardMemory<BFloat16> logits_ = zeros<BFloat16>(the_stream(), rows* positions* words);
+  CardMemory<BFloat16> logits_ = draws<BFloat16>(the_stream(), rows* positions* words, 1);
   CardMemory<std::int32_t> targets_ = zeros<std::int32_t>(the_stream(), rows* positions);
   CardMemory<CudaNumbers> numbers_ = zeros<CudaNumbers>(the_stream(), 1);
   CardMemory<double> sums_ = zeros<double>(the_stream(), most_loss_blocks);
@@ -98,27 +100,53 @@ class LossOfGpt2 {
 /// Beside layers: sums, roundings, the optimizer.
 void others() {
   const auto parameters = static_cast<std::int64_t>(gpt2_parameters), table = words * 768, values = rows * positions * 768;
-  CardMemory<float> p = zeros<float>(the_stream(), parameters), g = zeros<float>(the_stream(), parameters);
-  CardMemory<float> m = zeros<float>(the_stream(), parameters), v = zeros<float>(the_stream(), parameters);
-  CardMemory<BFloat16> halves = zeros<BFloat16>(the_stream(), parameters);
+  CardMemory<float> p = draws<float>(the_stream(), parameters, 1), g = draws<float>(the_stream(), parameters, 2);
+  CardMemory<float> m = draws<float>(the_stream(), parameters, 3), v = zeros<float>(the_stream(), parameters);
+  CardMemory<BFloat16> halves = draws<BFloat16>(the_stream(), parameters, 4);
   CardMemory<std::byte> constants = zeros<std::byte>(the_stream(), sizeof(AdamW::Constants));
   const CudaQueue queue{the_stream(), nullptr, nullptr, false, nullptr};
   const CudaMemory space{&queue};
   measured["sum of values"] = timed([&] { CudaCompute::add(space, halves.get(), halves.get() + values, halves.get() + 2 * values, values); });
   measured["sum of tied gradients"] = timed([&] { CudaCompute::add(space, p.get(), g.get(), m.get(), table); });
   float* const states[] = {m.get(), v.get()};
-  measured["step of AdamW"] = timed([&] {
-    OptimizerKernel<AdamW, CudaCompute>::step(reinterpret_cast<const AdamW::Constants*>(constants.get()),
-                                              {parameters, p.get(), g.get(), states, space});
-  });
+  const std::vector<std::int64_t> buckets = card_step::stepped_elements(lower<ThePlan>());
+  float of_all_buckets = 0;
+  for (const std::int64_t elements : buckets)
+    of_all_buckets += timed([&] {
+      OptimizerKernel<AdamW, CudaCompute>::step(reinterpret_cast<const AdamW::Constants*>(constants.get()),
+                                                {elements, p.get(), g.get(), states, space});
+    });
+  measured["step of AdamW"] = of_all_buckets / static_cast<float>(buckets.size());
   const float all = timed([&] { convert_all(the_stream(), parameters, static_cast<const float*>(p.get()), halves.get()); });
   std::printf("| all parameters to bfloat16 at once | %.0f us, %.0f GB/s |\n", static_cast<double>(all),
               6e-3 * static_cast<double>(parameters / all));
+}
+/// The squares of all gradients, unit by unit, as Clip<GlobalNorm> has them.
+void norm_of_gradients() {
+  const Program& clipped = lower<Plan<Gpt2, CrossEntropy, AdamW, Batch<rows>, Single, Mixed<BFloat16>, Clip<GlobalNorm>>>();
+  const std::int64_t elements = clipped.arenas[0].flat_elements();
+  CardMemory<float> g = zeros<float>(the_stream(), elements), norms = zeros<float>(the_stream(), clipped.unit_count);
+  CardMemory<float> scratch = zeros<float>(the_stream(), square_sum_scratch);
+  std::int64_t counted = 0;
+  int units = 0;
+  for (int u = 0; u < clipped.unit_count; ++u)
+    if (clipped.units[u].counts) counted += clipped.units[u].elements, ++units;
+  const float us = timed([&] {
+    for (int u = 0; u < clipped.unit_count; ++u) {
+      const plan_room::FlatUnit& unit = clipped.units[u];
+      if (!unit.counts) continue;
+      const std::vector<LineRange> all{LineRange{0, static_cast<std::int32_t>(unit.elements / LineRange::elements)}};
+      square_sum(the_stream(), unit.elements, Layout::unit_parts, g.get() + unit.begin, all, scratch.get(), norms.get() + u, false);
+    }
+  });
+  std::printf("| squares of %lld gradients in %d units | %.0f us, %.0f GB/s |\n", static_cast<long long>(counted), units, static_cast<double>(us),
+              4e-3 * static_cast<double>(counted) / static_cast<double>(us));
 }
 /// What a card alone says; one line each.
 void decisions() {
   std::printf("| question | measured |\n|---|---|\n");
   others();
+  norm_of_gradients();
   LossOfGpt2 loss;
   for (const int threads : {256, 512, 768}) {
     const float us = loss(threads);
@@ -127,7 +155,7 @@ void decisions() {
                 rows, threads, static_cast<double>(us), 4e-3 * static_cast<double>(rows * positions * words) / static_cast<double>(us));
   }
   const std::int64_t vectors = rows * positions;
-  CardMemory<BFloat16> from = zeros<BFloat16>(the_stream(), vectors * 3072);
+  CardMemory<BFloat16> from = draws<BFloat16>(the_stream(), vectors * 3072, 1);
   CardMemory<float> to = zeros<float>(the_stream(), 256 * 3072);
   for (const std::int64_t columns : {768, 2304, 3072})
     for (const std::int64_t shares : {32, 64, 128}) {
@@ -187,9 +215,13 @@ int main() {
 #if defined(HEDDLE_CHECK_CUDNN)
   gpt2_row<16, extending::WithCuDNN<CudaOneCard>, Mixed<BFloat16>>("16 rows, Mixed<BFloat16>, WithCuDNN");
   gpt2_row<64, extending::WithCuDNN<CudaOneCard>, Mixed<BFloat16>>("64 rows, Mixed<BFloat16>, WithCuDNN");
+  gpt2_row<64, extending::Autotuned<extending::WithCuDNN<CudaOneCard>>, Mixed<BFloat16>>("64 rows, Mixed<BFloat16>, WithCuDNN, Autotuned");
 #else
   std::printf("SKIPPED: cuDNN 9.19 or newer was not found, so no step has it\n");
 #endif
+  gpt2_row<16, extending::Autotuned<CudaOneCard>, Mixed<BFloat16>>("16 rows, Mixed<BFloat16>, Autotuned");
+  if (!chosen().empty()) std::printf("\nWhat was found before the first step:\n\n");
+  for (const std::string& said : chosen()) std::printf("- %s\n", said.c_str());
   std::printf("\nstep: %d rows wrong\n", wrong);
   return wrong == 0 ? 0 : 1;
 }

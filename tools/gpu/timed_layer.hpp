@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One layer of so many rows on this card by itself, forward and backward; its tensors are zeros, which cost what other numbers do, but for token ids.
+// One layer of so many rows on this card by itself, forward and backward, of numbers that are drawn.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "card.hpp"
+#include "drawn.hpp"
 #include "heddle/backend/cuda.hpp"
 #include "heddle/compute/cuda/library.hpp"
+#include "heddle/compute/cuda/step_kernels.hpp"
 #include "heddle/heddle.hpp"
 #include "heddle/run/kernel_of.hpp"
 
@@ -23,6 +25,17 @@ template <class T> CardMemory<T> zeros(cudaStream_t stream, std::int64_t n) {
   const auto count = static_cast<std::size_t>(n > 0 ? n : 1);
   CardMemory<T> made = card_memory<T>(count, "a tensor");
   check_cuda(cudaMemsetAsync(made.get(), 0, count * sizeof(T), stream), "cudaMemsetAsync");
+  return made;
+}
+
+struct DrawElements {
+  static constexpr const char* name = "DrawElements";
+  template <class T> HEDDLE_DEVICE static void at(std::int64_t i, unsigned seed, T* to) { to[i] = as_value<T>(drawn(i, seed, 1)); }
+};
+/// n numbers of the card from -1 to 1.
+template <class T> CardMemory<T> draws(cudaStream_t stream, std::int64_t n, unsigned seed) {
+  CardMemory<T> made = zeros<T>(stream, n);
+  launch_each<DrawElements>(stream, n, seed, made.get());
   return made;
 }
 
@@ -45,6 +58,7 @@ template <class L, class Value> class TimedLayer {
     }
   }
   [[nodiscard]] const Leaf& leaf() const { return leaf_; }
+  [[nodiscard]] const Value* outputs() const { return y_.get(); }
   /// From here on a library computes the layer, or null: kernels of Heddle.
   void by(CudaLibrary* library) {
     queue_ = {stream_, &products_, numbers_.get(), tf32_, library};
@@ -96,6 +110,7 @@ template <class L, class Value> class TimedLayer {
   }
   static float* floats(const CardMemory<Value>& values) { return reinterpret_cast<float*>(values.get()); }
   template <class T> CardMemory<T> zeros(std::int64_t n) const { return gpu_check::zeros<T>(stream_, n); }
+  template <class T> CardMemory<T> draws(std::int64_t n, unsigned seed) const { return gpu_check::draws<T>(stream_, n, seed); }
   [[nodiscard]] std::int64_t of(int parameter) const { return parameter < leaf_.parameter_count ? leaf_.parameters[parameter].shape.elements() : 0; }
 
   Leaf leaf_;
@@ -105,11 +120,12 @@ template <class L, class Value> class TimedLayer {
   CudaProducts products_{stream_, {.tf32 = tf32_, .usual_rows = rows_}};
   CardMemory<CudaNumbers> numbers_ = zeros<CudaNumbers>(1);
   CudaQueue queue_;
-  CardMemory<Value> x_ = zeros<Value>(rows_ * leaf_.in.elements() * (reads_ids ? 2 : 1)), y_ = zeros<Value>(rows_ * leaf_.out.elements());
-  CardMemory<Value> dx_ = zeros<Value>(rows_ * leaf_.in.elements()), dy_ = zeros<Value>(rows_ * leaf_.out.elements());
+  CardMemory<Value> x_ = draws<Value>(rows_ * leaf_.in.elements() * (reads_ids ? 2 : 1), 1), y_ = draws<Value>(rows_ * leaf_.out.elements(), 2);
+  CardMemory<Value> dx_ = draws<Value>(rows_ * leaf_.in.elements(), 3), dy_ = draws<Value>(rows_ * leaf_.out.elements(), 4);
   CardMemory<float> statistics_ = zeros<float>(rows_ * leaf_.statistics_elements());
-  CardMemory<float> weight_ = zeros<float>(of(0)), bias_ = zeros<float>(of(1)), dweight_ = zeros<float>(of(0)), dbias_ = zeros<float>(of(1));
-  const float* parameters_[2] = {weight_.get(), bias_.get()};
+  CardMemory<Value> weight_ = draws<Value>(of(0), 5), bias_ = draws<Value>(of(1), 6);  // as a step gives them: rounded copies
+  CardMemory<float> dweight_ = zeros<float>(of(0)), dbias_ = zeros<float>(of(1));
+  const float* parameters_[2] = {floats(weight_), floats(bias_)};
   float* gradients_[2] = {dweight_.get(), dbias_.get()};
   CardMemory<std::byte> scratch_ = zeros<std::byte>(run_room::scratch_of<L, CudaCompute>(leaf_).value);
 };

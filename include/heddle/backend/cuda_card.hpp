@@ -116,7 +116,7 @@ class Card {
  public:
   /// What it takes beside arenas, and beside a library: the workspace of products, the numbers of a step and sums of squares. What is pinned lies on
   /// the host.
-  static constexpr Bytes memory = 32_MiB + 4_KiB;
+  static constexpr Bytes memory = 32_MiB + 68_KiB;
   explicit Card(int number = 0, const CudaProductOptions& how = {}, MakeCudaLibrary make_library = nullptr) : number_(number) {
     if (const int cards = visible_cards(); number < 0 || number >= cards)
       throw Error(Code{'R', 37}, written({"card ", number, " was asked for, but this process sees ", cards, (cards == 1 ? " card" : " cards"),

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "heddle/backend/cuda_work.hpp"
@@ -44,6 +45,8 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   void begin(const StepInput& input) {
     DeviceOf::begin(input);
     work_.begin(input);
+    if (under_way_) forget_gradients();
+    under_way_ = true;
     outcome_ = {};
     sum_ = 0;
     odd_losses_ = false;
@@ -76,7 +79,8 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   /// What the card has decided and reported, once the queue is done and the host has looked at what came back.
   [[nodiscard]] const run_room::StepOutcome& outcome() const { return outcome_; }
   /// Throws what is wrong with that. Errors  R02
-  void look() const {
+  void look() {
+    under_way_ = false;
     const Program& p = *in_->program;
     const bool guarded = p.training && p.guards;  // then the sum that ranks report may be too large for a float, as on the host
     if (guarded ? odd_losses_ && !is_finite(sum_) : !is_finite(sum_)) refuse_loss(*in_, sum_, "all rows of a rank together");
@@ -119,6 +123,11 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   }
 
  private:
+  /// A step that was left in the middle leaves numbers that mean nothing where a sum was cut off, also between tensors: there every step takes zeros.
+  HEDDLE_COLD void forget_gradients() {
+    for (const RegionKind kind : {RegionKind::gradients, RegionKind::fresh})
+      if (const std::span<float> all = tensors_.whole_region(kind); !all.empty()) work_.zero(all.data(), static_cast<std::int64_t>(all.size()));
+  }
   /// What is chosen before the first step, for layers of this rank and as many rows as a grain has: steps find it chosen.
   HEDDLE_COLD void prepare(const Program& training, const Kernels& kernels) {
     work_.prepare(training, tensors_.rank().value, [&] {
@@ -149,6 +158,7 @@ class CudaDevice : public run_room::DeviceOf<CudaWork> {
   run_room::StepOutcome outcome_;
   float sum_ = 0;  // of the losses of this rank
   bool odd_losses_ = false;
+  bool under_way_ = false;  // a step has begun, and nobody has looked at its end
 };
 
 static_assert(run_room::RankDevice<CudaDevice>);

@@ -82,8 +82,7 @@ class MpiMeeting {
     const std::size_t part = all.size() / static_cast<std::size_t>(mpi_.ranks());
     for (int r = 0; r < mpi_.ranks(); ++r) share(Rank{r}, all.subspan(static_cast<std::size_t>(r) * part, part));
   }
-  void hear(const OperationName& operation, std::int64_t k) { mpi_.hear(operation, k); }
-  void await(QueueOfCard& queue, std::int64_t k) { mpi_.await(queue, k); }
+  void await(WaitOfProcess& wait, std::int64_t k) { mpi_.await(wait, k); }
   void give_up(Rank rank, const std::string& why) { mpi_.give_up(rank, why); }
 
  private:

@@ -31,12 +31,12 @@ namespace heddle::backend_room {
 
 /// The ranks of a plan are logical devices of one card, in one process.
 ///
-/// Errors  R03 if WORLD_SIZE asks for more than one process, R20 no number
+/// Errors  R03 if a launcher has started more than one process, R20 no number
 /// Tested  backend/cuda_one_card_test
 struct RanksOnOneCard {
   static constexpr bool processes = false;
   [[nodiscard]] static Diagnosis refusal(int ranks, const Environment& environment = process_environment) {
-    return run_room::refuse_processes(ranks, "CudaOneCard", "on one card of one process", environment);
+    return run_room::refuse_processes_on_cards(ranks, "CudaOneCard", "on one card of one process", environment);
   }
 };
 
@@ -150,7 +150,7 @@ class OneCardSession : public RanksHere {
 
 /// CUDA with all ranks on one card: every policy runs there as it would on several.
 ///
-/// Errors  R37 no card; R03 if WORLD_SIZE asks for more than one process
+/// Errors  R37 no card; R03 if a launcher has started more than one process
 /// Tested  backend/cuda_one_card_test, equivalence/cuda_test
 struct CudaOneCard {
   using Compute = CudaCompute;

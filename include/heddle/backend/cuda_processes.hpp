@@ -66,38 +66,45 @@ struct PlaceOfCard {
               written({"ranks ", a, " and ", b, " are both on card ", place.card.data(), " of machine ", place.machine.name.data(), remedy}));
 }
 
-/// The queue of a card as a process waits for it: others are heard meanwhile, and one that does not answer within the deadline is lost. That of rank
-/// 1 of 4 needs ranks 0, 2 and 3.
-class QueueOfCard {
+/// What a process waits for that its card or NCCL alone tells: others are heard meanwhile, and one that does not answer within the deadline is lost.
+/// The queue of rank 1 of 4 needs ranks 0, 2 and 3, and so do NCCL's connections. Where NCCL says that a peer is gone the others are asked at once.
+class WaitOfProcess {
  public:
-  QueueOfCard(const RankOnCard& there, int rank, int ranks) : there_(there), rank_(rank), ranks_(ranks) {}
-  [[nodiscard]] bool done() const { return there_.is_done(); }
+  WaitOfProcess(const transport_room::NcclWait& wait, int rank, int ranks) : wait_(wait), rank_(rank), ranks_(ranks) {}
+  [[nodiscard]] bool done() {
+    state_ = wait_.look();
+    return state_ == ncclSuccess;
+  }
+  /// NCCL has lost a peer, so this never gets done.
+  [[nodiscard]] bool broken() const { return state_ == ncclRemoteError; }
+  /// All others are there. Errors  R36
+  [[noreturn]] void refuse() const { transport_room::refuse_nccl(state_, wait_.call); }
   [[nodiscard]] bool needs(int rank) const { return rank != rank_; }
   template <class Visit> void each_missing(Visit visit) const {
     for (int other = 0; other < ranks_; ++other)
       if (needs(other)) visit(other);
   }
-  [[nodiscard]] OperationName describe() const { return describe(rank_); }
-  [[nodiscard]] static OperationName describe(int rank) {
-    OperationName name{"the queue of rank "};
-    name << std::to_string(rank);
+  [[nodiscard]] OperationName describe() const {
+    OperationName name{wait_.where};
+    name << " of rank " << std::to_string(rank_);
     return name;
   }
 
  private:
-  const RankOnCard& there_;
+  const transport_room::NcclWait& wait_;
+  ncclResult_t state_ = ncclInProgress;
   int rank_, ranks_;
 };
 
 /// Processes that each have a rank of a plan, as MPI or a folder brings them together: MpiMeeting, FolderMeeting. At construction all compare a
 /// StartPledge. In each call all of them take part: begin_call() compares what they say of the call, share() gives all the owner's bytes,
-/// gather() gives all what each has written: of as many equal parts as there are ranks its own. hear() throws where another has stopped, await()
-/// waits for what this process alone sees and hears the others meanwhile, give_up() tells them why this one stops.
+/// gather() gives all what each has written: of as many equal parts as there are ranks its own. await() waits for what this process alone sees and
+/// hears the others meanwhile, give_up() tells them why this one stops.
 ///
 /// Tested  backend/cuda_processes_test
 template <class M>
-concept MeetingOfProcesses = requires(M meeting, const M& seen, const CallPledge& call, std::span<std::byte> bytes, const OperationName& operation,
-                                      std::int64_t k, QueueOfCard& queue, const std::string& why) {
+concept MeetingOfProcesses = requires(M meeting, const M& seen, const CallPledge& call, std::span<std::byte> bytes, WaitOfProcess& wait,
+                                      std::int64_t k, const std::string& why) {
   typename M::World;
   { seen.rank() } -> std::same_as<Rank>;
   { seen.local_rank() } -> std::same_as<int>;  // among the processes of its machine, from 0
@@ -106,8 +113,7 @@ concept MeetingOfProcesses = requires(M meeting, const M& seen, const CallPledge
   meeting.end_call();
   meeting.share(Rank{0}, bytes);
   meeting.gather(bytes);
-  meeting.hear(operation, k);
-  meeting.await(queue, k);
+  meeting.await(wait, k);
   meeting.give_up(Rank{0}, why);
 };
 
@@ -209,18 +215,13 @@ template <MeetingOfProcesses Meeting, class Started = Meeting> class CardSession
     pledge.build << needs.cards.in_words().view();
     return pledge;
   }
+  /// A process knows of the others what they say in the meeting.
   [[nodiscard]] WaysToWait waits() {
-    const int rank = meeting_.rank().value;
-    return {.pause =
-                [this, rank](WaysToWait::Clock::time_point begun) {
-                  meeting_.hear(QueueOfCard::describe(rank), peers_.calls(rank));
-                  peers_.pause(rank, begun);
-                },
-            .wait =
-                [this, rank] {
-                  QueueOfCard queue{this->rank(), rank, peers_.groups().ranks()};
-                  meeting_.await(queue, peers_.calls(rank));
-                }};
+    return {.until = [this](const transport_room::NcclWait& wait) {
+      const int rank = meeting_.rank().value;
+      WaitOfProcess here{wait, rank, peers_.groups().ranks()};
+      meeting_.await(here, peers_.calls(rank));
+    }};
   }
   /// Errors  R37, the same in all processes
   void refuse_shared_cards(int card) {

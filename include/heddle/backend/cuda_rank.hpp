@@ -28,12 +28,9 @@
 
 namespace heddle::backend_room {
 
-/// How a rank waits where others may be lost: pause(begun) between two looks at what it has begun then, and `wait` until its queue is empty. Both
-/// throw where a rank is lost. Without a `wait` the queue is looked at with pause() in between.
+/// How a rank waits where others may be lost: `until` for its queue and for NCCL. It throws where a rank is lost.
 struct WaysToWait {
-  using Clock = std::chrono::steady_clock;
-  std::function<void(Clock::time_point)> pause;
-  std::function<void()> wait{};
+  transport_room::WaitForNccl until;
   /// Until all ranks of this process are here. What pins or makes memory may wait for all cards of a process, and so for operations of NCCL that wait
   /// for this rank: it comes before.
   std::function<void()> meet{};
@@ -46,12 +43,11 @@ struct WaysToWait {
 class RankOnCard {
  public:
   using Endpoint = NcclEndpoint<CardLanes>;
-  using Clock = WaysToWait::Clock;
 
   HEDDLE_COLD RankOnCard(NcclPeers& peers, int rank, int card, const CudaProductOptions& how, const ncclUniqueId& id, WaysToWait waits,
                          MakeCudaLibrary library = nullptr)
       : peers_(peers), rank_(rank), card_(card, how, library), waits_(std::move(waits)) {
-    card_.wait_by(waits_.wait ? waits_.wait : std::function<void()>{[this] { wait_in_turn(); }});
+    card_.wait_by([this] { waits_.until({[this] { return state_of_queue(); }, "the queue", "an operation that was queued"}); });
     meet(id);
   }
   RankOnCard(const RankOnCard&) = delete;
@@ -74,11 +70,11 @@ class RankOnCard {
   }
   [[nodiscard]] int card() const { return card_.number(); }
   [[nodiscard]] std::vector<std::string> layers_of_library() const { return card_.layers_of_library(); }
-  /// Whether its queue is empty. Errors  R36, also what NCCL has found
-  [[nodiscard]] bool is_done() const {
+  /// ncclSuccess where its queue is empty, else ncclInProgress; ncclRemoteError where a peer does not answer. Errors  R36, also what NCCL has found
+  [[nodiscard]] ncclResult_t state_of_queue() const {
     const bool done = compute_room::is_done(card_.stream());
-    if (endpoint_) endpoint_->communicators().check();
-    return done;
+    const ncclResult_t found = endpoint_ ? endpoint_->communicators().found() : ncclSuccess;
+    return found != ncclSuccess || done ? found : ncclInProgress;
   }
   /// Errors  R01 where the ranks could not meet anew
   [[nodiscard]] Endpoint& endpoint() {
@@ -128,6 +124,7 @@ class RankOnCard {
     if (!endpoint_) return;
     steps_.forget_graphs();
     endpoint_->abort();
+    using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::seconds{10};
     for (const cudaStream_t queue : {endpoint_->mover().queue(), card_.stream()})
       while (cudaStreamQuery(queue) == cudaErrorNotReady && Clock::now() < end) std::this_thread::yield();
@@ -139,15 +136,12 @@ class RankOnCard {
   /// All ranks again, after drop() on each.
   HEDDLE_COLD void meet(const ncclUniqueId& id) {
     endpoint_.reset();  // its room on the card is free before there is more
-    endpoint_.emplace(peers_, rank_, CardLanes{card_, peers_.room_for_parts(rank_)}, id, waits_.pause);
+    endpoint_.emplace(peers_, rank_, CardLanes{card_, peers_.room_for_parts(rank_)}, id, waits_.until);
   }
 
  private:
   void meet_others() const {
     if (waits_.meet) waits_.meet();
-  }
-  void wait_in_turn() {
-    for (const Clock::time_point begun = Clock::now(); !is_done(); std::this_thread::yield()) waits_.pause(begun);
   }
 
   NcclPeers& peers_;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "heddle/backend/cuda_words.hpp"
+#include "heddle/core/not_included.hpp"
 #include "heddle/run/card_options.hpp"
 
 namespace heddle::backend_room {
@@ -29,8 +30,8 @@ struct TF32Word {
 /// Law     plans have the bits that they have of one device under it, as CudaProducts says
 /// Errors  L09 of a backend without cards; R08 if processes differ in it
 /// Source  sources.md#tf32
-/// Tested  backend/cuda_tf32_test, fail/L09_tf32_of_the_host
-template <class Backend> using AllowTF32 = typename WordOn<TF32Word, Backend>::type;
+/// Tested  backend/cuda_tf32_test, fail/L09_tf32_of_the_host, fail/L17_tf32_header_forgotten
+template <class Backend> struct BackendWith<TF32Word, Backend> : WordOn<TF32Word, Backend> {};  // what AllowTF32 of core/not_included names
 
 }  // namespace heddle::backend_room
 

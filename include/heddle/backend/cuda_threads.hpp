@@ -34,12 +34,12 @@ namespace heddle::backend_room {
 
 /// The ranks of a plan are cards of one process.
 ///
-/// Errors  R03 if WORLD_SIZE asks for more than one process, R20 no number
+/// Errors  R03 if a launcher has started more than one process, R20 no number
 /// Tested  backend/cuda_threads_test
 struct RanksAsCards {
   static constexpr bool processes = false;
   [[nodiscard]] static Diagnosis refusal(int ranks, const Environment& environment = process_environment) {
-    return run_room::refuse_processes(ranks, "CudaThreads", "on cards of one process", environment);
+    return run_room::refuse_processes_on_cards(ranks, "CudaThreads", "on cards of one process", environment);
   }
 };
 
@@ -57,10 +57,9 @@ class CardThreadsSession : public RanksHere {
         workers_(sound(needs)), ranks_(static_cast<std::size_t>(needs.ranks)) {
     const ncclUniqueId id = new_id();
     on_each([&](int rank) {
-      at(rank) = std::make_unique<RankOnCard>(peers_, rank, rank, product_options(needs), id,
-                                              WaysToWait{.pause = [this, rank](WaysToWait::Clock::time_point begun) { peers_.pause(rank, begun); },
-                                                         .meet = [this, rank] { peers_.meet(rank); }},
-                                              needs.cards.library);
+      at(rank) = std::make_unique<RankOnCard>(
+          peers_, rank, rank, product_options(needs), id,
+          WaysToWait{.until = transport_room::until_of_thread(peers_, rank), .meet = [this, rank] { peers_.meet(rank); }}, needs.cards.library);
     });
     rethrow_cause();
   }
@@ -165,7 +164,7 @@ class CardThreadsSession : public RanksHere {
 /// CUDA with a card for each device of the plan, in one process. Where a plan asks for the order of the tree, as under a Grain, all policies have one
 /// another's bits; elsewhere NCCL adds in an order of its own.
 ///
-/// Errors  R37 fewer cards than devices; R03 if WORLD_SIZE asks for more than one process
+/// Errors  R37 fewer cards than devices; R03 if a launcher has started more than one process
 /// Tested  backend/cuda_threads_test, equivalence/cuda_test
 struct CudaThreads {
   using Compute = CudaCompute;

@@ -16,6 +16,7 @@
 #include "heddle/backend/cuda_tuned_file.hpp"
 #include "heddle/compute/cuda/cuda.hpp"
 #include "heddle/compute/cuda/products.hpp"
+#include "heddle/compute/cuda/square_sums.hpp"
 #include "heddle/compute/cuda/step_kernels.hpp"
 #include "heddle/compute/cuda/tuning.hpp"
 #include "heddle/core/bfloat16.hpp"
@@ -65,7 +66,7 @@ class CudaWork {
   using Kernels = KernelTableIn<CudaMemory>;
   CudaWork(const Kernels& kernels, Card& card, int groups) : kernels_(kernels), card_(card), groups_(groups) {
     numbers_ = card_memory<CudaNumbers>(1, "the numbers of a step");
-    partials_ = card_memory<float>(most_parts, "sums of squares");
+    partials_ = card_memory<float>(square_sum_scratch, "sums of squares");
     queue_ = {card.stream(), &card.products(), numbers_.get(), card.products().tf32(), card.library()};
   }
   CudaWork(const CudaWork&) = delete;
@@ -180,23 +181,12 @@ class CudaWork {
 
   // ---- of the arithmetic of a step
   template <class Prepare, class EachOther>
-  void sum_squares(float* to, float* values, std::int64_t elements, int parts, Prepare prepare, EachOther each_other) const {
-    const std::int64_t part = elements / parts;
-    std::int64_t ranges = 0, counted = 0;
-    each_other(values, elements, [&](std::int64_t /*first*/, std::int64_t n) { ++ranges, counted += n; });
-    zero(partials_.get(), parts);
-    for (int p = 0; p < parts; ++p) prepare(values + p * part, part);
-    if (ranges == 1 && counted == elements) {
-      launch<AddSquares>(card_.stream(), {parts, 256, warp_threads * sizeof(float)}, part, static_cast<const float*>(values), partials_.get());
-    } else {
-      for (int p = 0; p < parts; ++p)
-        each_other(values + p * part, part,
-                   [&](std::int64_t first, std::int64_t n) { add_squares(partials_.get() + p, values + p * part + first, n); });
-    }
-    launch<TreeOfParts>(card_.stream(), {1, 32}, parts, partials_.get(), to);
+  void sum_squares(float* to, float* values, std::int64_t elements, int parts, Prepare prepare, EachOther each_other) {
+    prepare(values, elements);
+    square_sum(to, values, elements, parts, false, [&](auto visit) { each_other(values, elements, visit); });
   }
-  void add_squares(float* to, const float* values, std::int64_t n) const {
-    launch<AddSquares>(card_.stream(), {1, 256, warp_threads * sizeof(float)}, n, values, to);
+  template <class Each> void add_squares(float* to, const float* values, std::int64_t elements, int parts, Each each) {
+    square_sum(to, values, elements, parts, true, each);
   }
   void unscale(float* values, std::int64_t n, float /*scale*/, float* flag) const {
     Extents e = extents_of(n);
@@ -230,7 +220,14 @@ class CudaWork {
   }
 
  private:
-  static constexpr std::size_t most_parts = 64;
+  template <class Each> void square_sum(float* to, const float* values, std::int64_t elements, int parts, bool add, Each each) {
+    counted_.clear();
+    each([this](std::int64_t first, std::int64_t n) {
+      const auto line = [](std::int64_t element) { return static_cast<std::int32_t>(element / LineRange::elements); };
+      counted_.push_back(LineRange{line(first), line(first + n)});
+    });
+    compute_room::square_sum(card_.stream(), elements, parts, values, counted_, partials_.get(), to, add);
+  }
   /// Bytes that fill(here) writes, now and before each replay, to the card.
   template <class Fill> void bring(void* to, std::size_t bytes, Fill fill) {
     void* const here = part_->pinned.take(bytes);
@@ -256,8 +253,9 @@ class CudaWork {
   CardMemory<float> partials_, weights_;
   CardMemory<std::byte> constants_;
   std::vector<CardMemory<std::byte>> rooms_;
-  std::vector<float> widened_;  // outputs on the host
-  HostPart* part_ = nullptr;    // of the step in hand
+  std::vector<float> widened_;      // outputs on the host
+  std::vector<LineRange> counted_;  // of the unit whose squares are queued
+  HostPart* part_ = nullptr;        // of the step in hand
   const StepInput* in_ = nullptr;
 };
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "heddle/core/host_device.hpp"
@@ -28,17 +29,21 @@ inline std::optional<MeetingPlace> said_place;
 /// Tested  backend/world_folder_test
 inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
 
-/// What a launcher calls the run, as a name of a folder: runs of one name of HEDDLE_MEETING then never see each other. A name that is none of a
-/// folder has a sum behind it, so "a/b" and "a b" differ: run_a_b-e620c3190468cf61. Empty where the run has no name.
-[[nodiscard]] HEDDLE_COLD inline std::string name_of_run(const Environment& environment) {
+/// What the launcher that has said the rank calls the run, as a name of a folder: runs of one name of HEDDLE_MEETING then never see each other. Empty
+/// where it has no name. A name that is none of a folder has a sum behind it, so "a/b" and "a b" differ: run_a_b-e620c3190468cf61. Two torchruns of
+/// one run, each in a step of Slurm of its own, are "run_node7.29500" both, whatever Slurm calls the steps.
+///
+/// Source  sources.md#launchers
+/// Tested  backend/world_folder_test
+[[nodiscard]] HEDDLE_COLD inline std::string name_of_run(const Environment& environment, std::string_view launcher) {
   std::string name;
   const auto run = environment("TORCHELASTIC_RUN_ID"), job = environment("SLURM_JOB_ID");
   const auto address = environment("MASTER_ADDR"), port = environment("MASTER_PORT");  // where torchrun listens, the same in all processes of a run
-  if (run && *run != "none")
-    name = *run;
-  else if (job && environment("SLURM_PROCID"))
+  if (launcher == "Slurm" && job)
     name = *job + '.' + environment("SLURM_STEP_ID").value_or("0");
-  else if (address && port)
+  else if (launcher == "torchrun" && run && *run != "none")
+    name = *run;
+  else if (launcher == "torchrun" && address && port)
     name = *address + '.' + *port;
   std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a
   for (const char letter : name) sum = (sum ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
@@ -68,7 +73,7 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
   if (!world.fault.ok()) throw Error{world.fault};
   const auto folder = environment("HEDDLE_MEETING");
   if (!folder || folder->empty()) throw Error{no_folder_named()};
-  const std::string run = name_of_run(environment);
+  const std::string run = name_of_run(environment, world.launcher);
   return {run.empty() ? *folder : *folder + '/' + run, world.rank, world.size};
 }
 

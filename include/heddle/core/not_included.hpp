@@ -15,6 +15,11 @@ namespace heddle::backend_room {
 
 struct CpuThreads;    // [heddle.L09] Fix: add #include <heddle/backend/cpu_threads.hpp>
 struct CpuMpi;        // [heddle.L09] Fix: add #include <heddle/backend/cpu_mpi.hpp>
+struct CudaOneCard;   // [heddle.L09] Fix: add #include <heddle/backend/cuda_one_card.hpp>
+struct CudaThreads;   // [heddle.L09] Fix: add #include <heddle/backend/cuda_threads.hpp>
+struct CudaMpi;       // [heddle.L09] Fix: add #include <heddle/backend/cuda_mpi.hpp>
+struct CudaFiles;     // [heddle.L09] Fix: add #include <heddle/backend/cuda_files.hpp>
+struct TF32Word;      // of AllowTF32
 struct FieldThreads;  // [heddle.L17] Fix: add #include <heddle/backend/field_threads.hpp>
 struct FieldMpi;      // [heddle.L17] Fix: add #include <heddle/backend/field_mpi.hpp>
 
@@ -26,6 +31,10 @@ namespace heddle::core_room {
 template <class Backend> inline constexpr std::string_view header_of_backend;
 template <> inline constexpr std::string_view header_of_backend<backend_room::CpuThreads> = "heddle/backend/cpu_threads.hpp";
 template <> inline constexpr std::string_view header_of_backend<backend_room::CpuMpi> = "heddle/backend/cpu_mpi.hpp";
+template <> inline constexpr std::string_view header_of_backend<backend_room::CudaOneCard> = "heddle/backend/cuda_one_card.hpp";
+template <> inline constexpr std::string_view header_of_backend<backend_room::CudaThreads> = "heddle/backend/cuda_threads.hpp";
+template <> inline constexpr std::string_view header_of_backend<backend_room::CudaMpi> = "heddle/backend/cuda_mpi.hpp";
+template <> inline constexpr std::string_view header_of_backend<backend_room::CudaFiles> = "heddle/backend/cuda_files.hpp";
 
 /// Specialised by the header that has what is named. The arguments make the answer wait until the name is used.
 template <class Header, class... Given> inline constexpr bool is_included = false;
@@ -41,6 +50,7 @@ struct RunMainHeader;
 struct WithPlanHeader;
 struct ByRankHeader;
 struct ProofHeader;
+struct TF32Header;
 
 /// What run_main is given: worse than every other parameter, so that a program's own run_main is taken.
 struct AnyBody {
@@ -62,6 +72,18 @@ struct UnansweredDifference : RefusedAnswer {
 };
 
 }  // namespace heddle::core_room
+
+namespace heddle::backend_room {
+
+/// L17, unless heddle/backend/cuda_tf32.hpp is included.
+template <class Word, class Backend> struct BackendWith {
+  static_assert(is_included<TF32Header, Backend>,
+                "[heddle.L17] AllowTF32 stands in a header that is not included. Fix: add #include <heddle/backend/cuda_tf32.hpp>.");
+  using type = Backend;
+};
+template <class Backend> using AllowTF32 = typename BackendWith<TF32Word, Backend>::type;
+
+}  // namespace heddle::backend_room
 
 namespace heddle::io_room {
 
@@ -201,7 +223,9 @@ requires(!is_included<ProofHeader, ThePlan, Backend, Given...>) Unanswered prove
 }  // namespace heddle::proof_room
 
 namespace heddle {
-using backend_room::CpuMpi, backend_room::CpuThreads, proof_room::prove, report_room::difference, report_room::summary;
+using backend_room::AllowTF32, backend_room::CpuMpi, backend_room::CpuThreads, backend_room::CudaFiles, backend_room::CudaMpi,
+    backend_room::CudaOneCard, backend_room::CudaThreads;
+using proof_room::prove, report_room::difference, report_room::summary;
 using run_room::examples, run_room::peak_memory, run_room::run_main, run_room::with_plan;
 }  // namespace heddle
 

@@ -16,6 +16,12 @@
 
 namespace heddle::graph_room {
 
+/// A concept, since nvcc 13.0 stops with an internal error where the same `requires` stands in a function of Describing.
+template <class Describing, int Described>
+concept TracedAtBuild = requires {
+  typename Constant<Describing::trace(Described).leaf_count>;
+};
+
 /// A trace of so many leaves and nodes, as far as every describe is a constant expression: one may throw for the value that it meets.
 template <class Model, int Leaves, int Nodes> struct Describing {
   static constexpr auto trace(int described) {
@@ -25,9 +31,7 @@ template <class Model, int Leaves, int Nodes> struct Describing {
     find_gradients(tracer.nodes, tracer.node_count);
     return tracer;
   }
-  template <int Described> static constexpr bool is_constant() {
-    return requires { typename Constant<trace(Described).leaf_count>; };
-  }
+  template <int Described> static constexpr bool is_constant() { return TracedAtBuild<Describing, Described>; }
   /// How many leaves can be described: `Least` can, Most + 1 cannot.
   template <int Least, int Most> static constexpr int count() {
     constexpr int middle = (Least + Most + 1) / 2;

@@ -102,16 +102,17 @@ template <class Work> class BodyRunnerOf {
   void add(const Entry& entry) {
     if (!operands_.on())
       return work_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), t_.stride(entry.features) * t_.grains());
-    if constexpr (!std::same_as<Space, HostMemory>) {
+    if constexpr (std::same_as<Space, HostMemory>) {
+      for (int g = 0; g < t_.grains(); ++g) {
+        operands_.begin();
+        const float* const a = operands_.read(entry.a, entry.features, g, rows(g));
+        const float* const b = operands_.read(entry.b, entry.features, g, rows(g));
+        work_.add(operands_.write(entry.d, entry.features, g, rows(g)), a, b, rows(g) * entry.features);
+        operands_.put_back();
+      }
+    } else {
       const std::int64_t floats = t_.stride(entry.features, ElementType::bfloat16) * t_.grains();
       return work_.add_bfloat16(t_.at(entry.d, floats), t_.at(entry.a, floats), t_.at(entry.b, floats), 2 * floats);
-    }
-    for (int g = 0; g < t_.grains(); ++g) {
-      operands_.begin();
-      const float* const a = operands_.read(entry.a, entry.features, g, rows(g));
-      const float* const b = operands_.read(entry.b, entry.features, g, rows(g));
-      work_.add(operands_.write(entry.d, entry.features, g, rows(g)), a, b, rows(g) * entry.features);
-      operands_.put_back();
     }
   }
   void load_targets(const Entry& entry) {

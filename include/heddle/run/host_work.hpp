@@ -117,8 +117,10 @@ class HostWork {
     };
     *to = square_sum(values, elements, parts, prepare, of_part, a.plus);
   }
-  void add_squares(float* to, const float* values, std::int64_t n) const {
-    *to = kernels_.arithmetic.plus(*to, kernels_.arithmetic.square_sum(values, n));
+  /// Squares of the ranges of a unit that each(visit) visits, in their order.
+  template <class Each> void add_squares(float* to, const float* values, std::int64_t /*elements*/, int /*parts*/, Each each) const {
+    const Arithmetic& a = kernels_.arithmetic;
+    each([&](std::int64_t first, std::int64_t n) { *to = a.plus(*to, a.square_sum(values + first, n)); });
   }
   /// Divides by the scale of the loss; the flag becomes 1 if one is not finite.
   void unscale(float* values, std::int64_t n, float scale, float* flag) const {

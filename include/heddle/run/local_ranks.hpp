@@ -82,7 +82,7 @@ template <class Session> class LocalRanks {
   [[nodiscard]] bool interrupted() const { return interrupted_.load() != Interrupted::never; }
   /// In a turn: what another thread interrupts is not said half.
   void refuse_interrupted() const {
-    if (interrupted()) refuse_after(interrupted_.load(), std::string{interrupted_call_} + std::to_string(interrupted_step_));
+    if (interrupted()) refuse_after(interrupted_.load(), std::string{interrupted_call_} + std::to_string(interrupted_step_), training_.mesh.ranks());
   }
   /// The turn of a call that reads: no other call begins while it lives. Processes read together, and so one thing after another.
   [[nodiscard]] CallTurns::Turn reading(const char* call) { return turns_.read(call, live_apart(session_, ranks())); }
@@ -274,7 +274,7 @@ template <class Session> class LocalRanks {
   /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
   [[nodiscard]] HEDDLE_COLD std::string locate(const StepInput& input) {
     for (int rank = 0; rank < training_.mesh.ranks(); ++rank)
-      if (!local(Rank{rank})) return ". Fix: lower the learning rate or repair the data.";  // its process is not here to share its parameters
+      if (!local(Rank{rank})) return unlocated_non_finite(interrupted_ == Interrupted::in_a_step);  // its process is not here
     return locate_non_finite(graph_, kernels_, input, tensors_.everything(), interrupted_ == Interrupted::in_a_step);
   }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/core/finite.hpp"
@@ -52,14 +53,23 @@ namespace heddle::run_room {
   return {};
 }
 
-/// Runs the forward of the whole batch leaf by leaf on one thread and names the first tensor that is not finite. Of a step that is made already,
-/// since a card tells its loss after it, only the rows can be looked at.
+/// Of a step that is made already, since a card tells its loss after it.
+inline constexpr std::string_view remedy_after_step =
+    " The step was made before that was known. Fix: make a new trainer and load the parameters of the last good step, or put Guarded into the plan; "
+    "and lower the learning rate or repair the data.";
+/// Where nobody can look for it: not all parameters are in this process.
+[[nodiscard]] HEDDLE_COLD inline std::string unlocated_non_finite(bool stepped) {
+  return stepped ? written({".", remedy_after_step}) : ". Fix: lower the learning rate or repair the data.";
+}
+
+/// Runs the forward of the whole batch leaf by leaf on one thread and names the first tensor that is not finite. Of a step that is made already only
+/// the rows can be looked at.
 [[nodiscard]] HEDDLE_COLD inline std::string locate_non_finite(const Graph& graph, const KernelTable& kernels, const StepInput& input,
                                                                const std::vector<Floats>& parameters, bool stepped = false) {
-  const std::string remedy = stepped
-                                 ? " The step was made before that was known. Fix: load a checkpoint, and lower the learning rate or repair the data."
-                             : input.program->training ? " Fix: lower the learning rate or repair the data; the parameters are those before the step."
-                                                       : " Fix: lower the learning rate or repair the data; an evaluation changes no parameter.";
+  const std::string_view remedy = stepped ? remedy_after_step
+                                  : input.program->training
+                                      ? " Fix: lower the learning rate or repair the data; the parameters are those before the step."
+                                      : " Fix: lower the learning rate or repair the data; an evaluation changes no parameter.";
   for (int n = 0; n < graph.node_count && !stepped; ++n)
     for (int k = 0; k < graph.nodes[n].parameter_count; ++k)
       if (first_non_finite(parameters[static_cast<std::size_t>(graph.nodes[n].first_parameter + k)]) >= 0)
@@ -83,7 +93,7 @@ namespace heddle::run_room {
     return written({"; the input has such a value in row ", at / in, ", feature ", at % in, ".", remedy});
   if (stepped) {
     const std::string target = non_finite_target(kernels.targets, input);
-    return (target.empty() ? "; its inputs and targets are finite." : target) + remedy;
+    return written({target.empty() ? std::string_view{"; its inputs and targets are finite."} : target, remedy});
   }
   Floats workspace(static_cast<std::size_t>(kernels.workspace_bytes / float_bytes));
   for (int n = 0; n < graph.node_count; ++n) {
@@ -116,15 +126,15 @@ namespace heddle::run_room {
     if (const std::int64_t at = first_of_value(n + 1); at >= 0)
       return written({"; it begins in ", graph.describe(n).view(), ", row ", at / features, ", feature ", at % features, ".", remedy});
   }
-  if (const std::string target = non_finite_target(kernels.targets, input); !target.empty()) return target + remedy;
-  return "; all outputs of the model are finite, so it begins in the loss or a backward." + remedy;
+  if (const std::string target = non_finite_target(kernels.targets, input); !target.empty()) return written({target, remedy});
+  return written({"; all outputs of the model are finite, so it begins in the loss or a backward.", remedy});
 }
 
 /// Kernels for another memory do not run on the host: those of its reference do.
 template <class Space>
 [[nodiscard]] HEDDLE_COLD std::string locate_non_finite(const Graph& graph, const KernelTableIn<Space>& kernels, const StepInput& input,
                                                         const std::vector<Floats>& parameters, bool stepped = false) {
-  if (kernels.on_host().leaves == nullptr) return ". Fix: lower the learning rate or repair the data.";
+  if (kernels.on_host().leaves == nullptr) return unlocated_non_finite(stepped);
   return locate_non_finite(graph, kernels.on_host(), input, parameters, stepped);
 }
 

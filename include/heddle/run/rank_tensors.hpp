@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "heddle/plan/program/alignment.hpp"
@@ -86,6 +87,11 @@ class RankTensors {
   [[nodiscard]] int grains() const { return p_->batch.grains(); }
   [[nodiscard]] int last_level() const { return p_->batch.levels() - 1; }
   [[nodiscard]] float* level(int number) { return in_region(RegionKind::gradients, 0, map_[RegionKind::gradients].slot_bytes / float_bytes, number); }
+  /// A region with all of its copies, and what lies between tensors: of gradients in 2 levels both.
+  [[nodiscard]] std::span<float> whole_region(RegionKind kind) {
+    const std::int64_t floats = map_[kind].bytes() / float_bytes;
+    return {arena_.floats(map_[kind].begin, floats), static_cast<std::size_t>(floats)};
+  }
   /// What begins at `element` of the flat buffer of this role.
   [[nodiscard]] float* in_region(RegionKind kind, std::int64_t element, std::int64_t elements, int copy = 0) {
     return arena_.floats(map_[kind].at(element, 0, copy), elements);

@@ -35,30 +35,22 @@ template <class Work> class StepArithmeticOf {
   template <class Before> void sum_squares(Before before) {
     const Program& p = t_.program();
     const bool counts = p.mesh.coordinate(t_.rank(), Axis::tensor) == 0;
+    work_.zero(t_.norms(), p.unit_count);
     for (int u = 0; u < p.unit_count; ++u) {
-      const FlatUnit& unit = p.units[u];
-      work_.zero(t_.norms() + u, 1);
-      if (unit.role != t_.role()) continue;
-      float* values = t_.level(t_.last_level()) + unit.begin;
-      if (p.storage.parts > 1) {
-        int b = 0;
-        while (p.buckets[b].role != t_.role() || p.buckets[b].begin != unit.begin) ++b;  // each unit is a bucket
-        values = t_.gradient_slice(p.buckets[b]);
-      }
-      const std::int64_t elements = unit.elements / p.storage.parts;
-      const std::int64_t begin = unit.begin + (p.storage.parts > 1 ? t_.slice() * elements : 0);
+      if (p.units[u].role != t_.role()) continue;
+      const HeldUnit unit = held_unit(p.units[u]);
       const auto each_other = [&](const float* part, std::int64_t count, auto visit) {
-        const std::int64_t from = begin + (part - values);
+        const std::int64_t from = unit.begin + (part - unit.gradients);
         for (OtherRange range = tracked_.other(from, 0, count); range.elements > 0; range = tracked_.other(from, range.end(), count))
           visit(range.first, range.elements);
       };
       const auto prepare = [&](float* part, std::int64_t count) {
         each_other(part, count, [&](std::int64_t first, std::int64_t of_part) { before(part + first, of_part); });
       };
-      if (counts && unit.counts)
-        work_.sum_squares(t_.norms() + u, values, elements, Layout::unit_parts / p.storage.parts, prepare, each_other);
+      if (counts && p.units[u].counts)
+        work_.sum_squares(t_.norms() + u, unit.gradients, unit.elements, parts_of_slice(), prepare, each_other);
       else
-        prepare(values, elements);
+        prepare(unit.gradients, unit.elements);
     }
     if (!counts) sum_squares_of_parts();
   }
@@ -150,17 +142,46 @@ template <class Work> class StepArithmeticOf {
     }
   }
 
-  /// Of split parameters, whole lines: the rest of the last line of each is 0, as in the sum of a unit.
-  void sum_squares_of_parts() {
+  /// What this rank has of the gradients of a unit: of 2,048 elements from 4,096 on the second of two slices has 1,024, which begin at 5,120.
+  struct HeldUnit {
+    float* gradients;
+    std::int64_t begin;  // [elements] of the flat buffer
+    std::int64_t elements;
+  };
+  [[nodiscard]] HeldUnit held_unit(const FlatUnit& unit) {
     const Program& p = t_.program();
-    for (int parameter = 0; parameter < p.graph->parameter_count; ++parameter) {
-      const ParameterPlace& place = p.parameters[parameter];
-      if (place.role != t_.role() || !place.split.sharded() || p.graph->frozen(place.node) || p.graph->nodes[place.node].tied_to >= 0) continue;
-      if (p.graph->leaf(place.node).parameters[place.index].tracked()) continue;
-      const HeldPart part = t_.held_gradient(parameter);
-      int u = 0;
-      while (p.units[u].role != t_.role() || place.begin >= p.units[u].end()) ++u;
-      work_.add_squares(t_.norms() + u, part.values, rounded_up(part.elements, SquareLanes::count));
+    if (p.storage.parts == 1) return {t_.level(t_.last_level()) + unit.begin, unit.begin, unit.elements};
+    int b = 0;
+    while (p.buckets[b].role != t_.role() || p.buckets[b].begin != unit.begin) ++b;  // each unit is a bucket
+    const std::int64_t elements = unit.elements / p.storage.parts;
+    return {t_.gradient_slice(p.buckets[b]), unit.begin + t_.slice() * elements, elements};
+  }
+  [[nodiscard]] int parts_of_slice() const { return Layout::unit_parts / t_.program().storage.parts; }
+
+  /// The unit in which a parameter is split that this role trains, -1 for others.
+  [[nodiscard]] int unit_of_split(int parameter) const {
+    const Program& p = t_.program();
+    const ParameterPlace& place = p.parameters[parameter];
+    if (place.role != t_.role() || !place.split.sharded() || p.graph->frozen(place.node) || p.graph->nodes[place.node].tied_to >= 0) return -1;
+    if (p.graph->leaf(place.node).parameters[place.index].tracked()) return -1;
+    int u = 0;
+    while (p.units[u].role != t_.role() || place.begin >= p.units[u].end()) ++u;
+    return u;
+  }
+  /// Of split parameters, whole lines: the rest of the last line of each is 0, as in the sum of a unit. Those of one unit are handed over together.
+  void sum_squares_of_parts() {
+    const int all = t_.program().graph->parameter_count;
+    for (int first = 0, end = 0; first < all; first = end) {
+      const int u = unit_of_split(first);
+      end = first + 1;
+      if (u < 0) continue;
+      for (int next = u; end < all && (next = unit_of_split(end), next < 0 || next == u);) ++end;
+      const HeldUnit unit = held_unit(t_.program().units[u]);
+      work_.add_squares(t_.norms() + u, unit.gradients, unit.elements, parts_of_slice(), [&](auto visit) {
+        for (int parameter = first; parameter < end; ++parameter)
+          if (const HeldPart part = t_.held_gradient(parameter); unit_of_split(parameter) == u && part.elements > 0)
+            visit(part.values - unit.gradients, rounded_up(part.elements, SquareLanes::count));
+      });
     }
   }
 

@@ -52,7 +52,7 @@ inline constexpr LauncherVariables launchers[] = {
     {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
     {"Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"PMI", "PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    {"Slurm", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID", nullptr},
+    {"Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID", nullptr},  // SLURM_NTASKS is there in a script of sbatch as well
 };
 
 /// A number of at least `least`; R20 says so where a variable holds something else.
@@ -68,15 +68,17 @@ inline constexpr LauncherVariables launchers[] = {
   return otherwise;
 }
 
-/// Reads the world of this process. A launcher counts if it names a size; Slurm only inside srun, where it names a rank as well.
+/// Reads the world of this process. A launcher counts if it names a size; Slurm only inside srun, where the step has one. A program that a script of
+/// `sbatch --ntasks 8` starts by itself is alone, though SLURM_NTASKS is 8 and SLURM_PROCID 0 there.
 ///
 /// Errors  R20 as World::fault: a variable that is no number, or a rank that its world does not have
+/// Source  sources.md#launchers
 /// Tested  run/world_test
 [[nodiscard]] HEDDLE_COLD inline World read_world(const Environment& environment = process_environment,
                                                   std::span<const LauncherVariables> known = launchers) {
   World world;
   for (const LauncherVariables& from : known) {
-    if (!environment(from.size) || (from.launcher == "Slurm" && !environment(from.rank))) continue;
+    if (!environment(from.size)) continue;
     if (!world.launcher.empty()) {
       Diagnosis ignored;
       if (number_in(environment, from.size, 1, world.size, ignored) != world.size) world.other_answers.emplace_back(from.size);
@@ -126,8 +128,25 @@ inline constexpr LauncherVariables launchers[] = {
   Diagnosis fault;
   const int said = number_in(environment, "WORLD_SIZE", 1, 1, fault);
   if (!fault.ok() || said == 1) return fault;
-  return Diagnosis{Code{'R', 3}, ""} << "WORLD_SIZE says " << said << " processes, but " << pairing << " runs the " << ranks << " ranks of the plan "
-                                     << how << ". Fix: start one process, or unset WORLD_SIZE.";
+  return Diagnosis{Code{'R', 3}, ""} << "WORLD_SIZE says " << said << " processes, but " << pairing << " runs the " << ranks
+                                     << (ranks == 1 ? " rank" : " ranks") << " of the plan " << how
+                                     << ". Fix: start one process, or unset WORLD_SIZE.";
+}
+
+/// The same of a pairing that takes cards: it refuses what mpirun and srun start as well, since each process would take the same cards, the first
+/// ones. Of threads on cores doctor only remarks it (R26). mpirun -np 2 of DataParallel<4> on CudaThreads would put eight ranks on four cards.
+///
+/// Errors  R03 if a launcher has started more than one process, R20 no number
+/// Tested  run/world_test, backend/cuda_mpi_test
+[[nodiscard]] HEDDLE_COLD inline Diagnosis refuse_processes_on_cards(int ranks, std::string_view pairing, std::string_view how,
+                                                                     const Environment& environment) {
+  if (const Diagnosis odd = refuse_processes(ranks, pairing, how, environment); !odd.ok()) return odd;
+  const World world = read_world(environment, std::span{launchers}.subspan(1));
+  if (!world.fault.ok() || world.size == 1) return world.fault;
+  return Diagnosis{Code{'R', 3}, ""} << world.variable << " says " << world.size << " processes, but " << pairing << " runs the " << ranks
+                                     << (ranks == 1 ? " rank" : " ranks") << " of the plan " << how
+                                     << ", so each process would take the same cards. Fix: start one process, use "
+                                     << "CudaMpi, or unset " << world.variable << " where each has cards and a training of its own.";
 }
 
 /// The ranks of a plan are threads of one process: what such a pairing refuses, and doctor before it.

@@ -107,17 +107,17 @@ class FolderMeeting final : private FolderResident {
       bytes = bytes.subspan(part.size());
     } while (!bytes.empty());
   }
-  /// Throws RankLost if a rank has said that it stops.
-  void hear(const OperationName& operation, std::int64_t k) {
-    if (watch_.hears_of_loss()) throw watch_.lost().error(operation, k);
-  }
   /// Until `operation` is done, which this process alone sees and which needs all ranks, as the queue of a card: the others are heard meanwhile. It
-  /// has done() and describe().
+  /// has done() and describe(). One that may have broken() has refuse() as well, which throws where all others answer.
   template <class Operation> void await(Operation& operation, std::int64_t k) {
     const auto needs = [&](int other) { return other != place_.rank && !watch_.left(other); };  // whoever has left has done its part of the queue
-    if (watch_.await(
-            operation.describe(), [&] { return operation.done(); }, needs))
+    const auto done = [&] { return operation.done(); };
+    if constexpr (requires { operation.broken(); }) {
+      if (watch_.await(operation.describe(), done, needs, [&] { return operation.broken(); })) return;
+      if (!watch_.lost().any()) operation.refuse();
+    } else if (watch_.await(operation.describe(), done, needs)) {
       return;
+    }
     throw lost(operation.describe(), k);
   }
   /// This rank stops: the others are told why. Where the folder takes nothing any more they find out at the deadline.

@@ -31,7 +31,8 @@ namespace heddle::transport_room {
 ///
 /// Who is lost is found by asking, as among processes of MPI. After half the deadline a rank that waits asks, in its notice, and so again after three
 /// quarters; one that waits as well answers in its own. At the deadline the first that has not answered is lost. If all have, they wait for each
-/// other, and the sentence says where. A rank that computes answers nothing, so the deadline is longer than its longest work.
+/// other, and the sentence says where. A rank that computes answers nothing, so the deadline is longer than its longest work. Where a connection is
+/// broken a rank asks at once, as if half the deadline had passed.
 ///
 /// Tested  transport/folder_watch_test
 class FolderWatch {
@@ -73,10 +74,11 @@ class FolderWatch {
     }
     return lost_.any();
   }
-  /// Until done(): true. False when a rank is lost for which this one waits, as needs(rank) says; lost() has it.
-  template <class Done, class Needs> [[nodiscard]] bool await(const OperationName& what, Done done, Needs needs) {
-    const Clock::time_point begun = Clock::now();
-    Clock::time_point look = begun, listened = begun, asked = begun;
+  /// Until done(): true. False when a rank is lost for which this one waits, as needs(rank) says; lost() has it. Where it is broken() and all others
+  /// answer, nobody is lost.
+  template <class Done, class Needs, class Broken> [[nodiscard]] bool await(const OperationName& what, Done done, Needs needs, Broken broken) {
+    Clock::time_point begun = Clock::now();
+    Clock::time_point look = begun + std::chrono::milliseconds{1}, listened = begun, asked = begun;  // a short wait reads no notice
     for (int asks = 0;;) {
       if (done()) return true;
       const Clock::time_point now = Clock::now();
@@ -89,11 +91,12 @@ class FolderWatch {
         listen(what);
       }
       if (hopeless(needs)) return done();
+      if (asks == 0 && broken()) asked = begun = std::min(begun, now - deadline_ / 2 - Clock::duration{1});
       if (now - asked > deadline_ / 4 && now - begun > deadline_ * (2 + asks) / 4) {
         if (asks == 2) {
           listen(what);
           if (done()) return true;
-          name_the_silent(what, needs);
+          name_the_silent(what, needs, broken());
           return false;
         }
         ask(what, asks++ == 0);
@@ -101,6 +104,9 @@ class FolderWatch {
       }
       pause_between_looks(now - begun);
     }
+  }
+  template <class Done, class Needs> [[nodiscard]] bool await(const OperationName& what, Done done, Needs needs) {
+    return await(what, done, needs, [] { return false; });
   }
   /// Tells the others that this rank starts nothing more, for the first reason there was.
   void say_farewell(const std::string& why) {
@@ -207,15 +213,15 @@ class FolderWatch {
     }
     return false;
   }
-  template <class Needs> HEDDLE_COLD void name_the_silent(const OperationName& what, Needs needs) {
+  template <class Needs> HEDDLE_COLD void name_the_silent(const OperationName& what, Needs needs, bool broken) {
     int waiting = -1;
     for (int other = 0; other < static_cast<int>(words_.size()); ++other) {
       if (other == rank_ || !needs(other)) continue;
       const Words& words = words_[at(other)];
-      if (words.counted == counted_[at(other)])
-        return lost_.add_if_first(other, "it started nothing within the deadline of " + milliseconds_of(deadline_));
+      if (words.counted == counted_[at(other)]) return lost_.add_if_first(other, silence(deadline_, broken));
       if (waiting < 0) waiting = other;
     }
+    if (broken) return;
     if (waiting < 0) waiting = rank_;
     lost_.add_if_first(waiting,
                        written({"it waits at ", words_[at(waiting)].text.data(), ", rank ", rank_, " at ", what.view(),

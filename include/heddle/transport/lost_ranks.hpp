@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -79,6 +80,12 @@ class LostRanks {
   int first_ = -1;
   std::string why_;
 };
+
+/// What is said of a rank that does not answer others that ask: at the deadline, or half of it after a connection of theirs has broken.
+[[nodiscard]] HEDDLE_COLD inline std::string silence(std::chrono::nanoseconds deadline, bool broken) {
+  return broken ? "a connection is broken, and it answered nothing within half of the deadline of " + milliseconds_of(deadline)
+                : "it started nothing within the deadline of " + milliseconds_of(deadline);
+}
 
 /// What a rank is waiting for: a rank that is late because of another is not blamed for it. One word, so that whoever reads it while it changes
 /// sees one wait or the other, never the group of one with the number of the other.

@@ -134,13 +134,9 @@ class Mpi final : private MpiResident {
   }
 
   /// Until `operation` is done, which this process alone sees and which needs all ranks, as the queue of a card: the others are heard meanwhile, and
-  /// asked whether they are there. It has done(), needs(rank), each_missing(visit) and describe().
+  /// asked whether they are there. It has done(), needs(rank), each_missing(visit) and describe(). One that may have broken() has refuse() as well,
+  /// which throws where all others answer.
   template <class Operation> void await(Operation& operation, std::int64_t k) { finish(operation, k); }
-  /// Throws RankLost if a rank has said that it stops.
-  void hear(const OperationName& operation, std::int64_t k) {
-    watch_.listen();
-    if (watch_.lost().any()) throw watch_.lost().error(operation, k);
-  }
   /// This rank stops: the others are told why. When this returns MPI reads and writes no buffer that was given to it, unless another rank was
   /// lost in the middle of a message.
   void give_up(Rank, const std::string& why);
@@ -192,6 +188,8 @@ class Mpi final : private MpiResident {
     if (operation.done() || watch_.await(
                                 operation, [&] { under_way_.progress(); }, [&](auto visit) { under_way_.each_missing(operation, visit); }))
       return;
+    if constexpr (requires { operation.refuse(); })
+      if (!watch_.lost().any()) operation.refuse();
     RankLost error = watch_.lost().error(operation.describe(), k);
     give_up(rank(), "");
     throw error;

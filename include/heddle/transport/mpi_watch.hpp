@@ -24,7 +24,8 @@ namespace heddle::transport_room {
 ///
 /// Who is lost is found by asking. After half the deadline a rank that waits asks all others; a rank that waits as well answers at once whom it waits
 /// for, a rank that is gone, stopped or busy does not. At the deadline the silent one among those that the rank waits for, also by way of others, is
-/// the one that is lost. If none or several are silent, all are asked again, and the deadline is a quarter longer. Tested  transport/mpi_watch_test
+/// the one that is lost. If none or several are silent, all are asked again, and the deadline is a quarter longer. One that is broken() asks at once,
+/// as if half the deadline had passed; where all answer nobody is lost. Tested  transport/mpi_watch_test
 class MpiWatch {
  public:
   MpiWatch(MPI_Comm world, std::chrono::nanoseconds deadline)
@@ -40,9 +41,9 @@ class MpiWatch {
   /// Whether this rank was lost, by its own word or by that of others.
   [[nodiscard]] bool out() const { return lost_.contains(rank()); }
 
-  /// Until the operation is complete: true. False when it cannot be any more, and lost() says why.
+  /// Until the operation is complete: true. False when it cannot be any more, and lost() says why, or has nobody where all answer and it is broken.
   template <class Operation, class Progress, class Missing> bool await(Operation& operation, Progress progress, Missing each_missing) {
-    const auto begin = std::chrono::steady_clock::now();
+    auto begin = std::chrono::steady_clock::now();
     auto lost_since = std::chrono::steady_clock::time_point::max();
     auto asked = begin;
     auto now = begin;
@@ -56,6 +57,7 @@ class MpiWatch {
         lost_since = std::min(lost_since, now);
         if (out() || now - lost_since > std::min(deadline_, last_messages)) return false;
       }
+      if (asks == 0 && broken(operation)) asked = begin = std::min(begin, now - deadline_ / 2 - std::chrono::nanoseconds{1});
       const bool time_to_answer = now - asked > deadline_ / 4;  // also after a pause of the whole machine
       if (!time_to_answer || (asks < rounds - 1 && now - begin <= deadline_ / 4 * (asks + 2))) continue;
       if (asks > 0 && names_the_silent(operation, each_missing, asks)) return false;
@@ -112,6 +114,10 @@ class MpiWatch {
   [[nodiscard]] static std::chrono::nanoseconds of_bytes(int asks) { return std::chrono::milliseconds{asks > 0 ? 200 : 0}; }
   template <class Operation> [[nodiscard]] static bool moves(const Operation& operation) {
     if constexpr (requires { operation.moves(); }) return operation.moves();
+    return false;
+  }
+  template <class Operation> [[nodiscard]] static bool broken(const Operation& operation) {
+    if constexpr (requires { operation.broken(); }) return operation.broken();
     return false;
   }
   template <class Operation> [[nodiscard]] bool hopeless(const Operation& operation) const {
@@ -179,9 +185,10 @@ class MpiWatch {
     }
     if (asks == 1 || (asks < rounds && silent_twice != 1)) return false;
     if (lost >= 0) {
-      lost_.add_if_first(lost, "it started nothing within the deadline of " + milliseconds_of(deadline_));
+      lost_.add_if_first(lost, silence(deadline_, broken(operation)));
       return true;
     }
+    if (broken(operation)) return true;
     for (int other = size() - 1; other >= 0; --other)
       if (other != rank() && operation.needs(other)) lost = other;
     each_missing([&](int missing) { lost = missing; });

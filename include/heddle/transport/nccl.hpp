@@ -26,6 +26,17 @@
 
 namespace heddle::transport_room {
 
+/// How a rank that is a thread beside the others waits for NCCL. Errors  R01; R36 a peer that does not answer, though all live as long as this one
+[[nodiscard]] inline WaitForNccl until_of_thread(NcclPeers& peers, int rank) {
+  return [&peers, rank](const NcclWait& wait) {
+    peers.until(rank, [&] {
+      const ncclResult_t state = wait.look();
+      if (state == ncclRemoteError) refuse_nccl(state, wait.call);
+      return state == ncclSuccess;
+    });
+  };
+}
+
 /// What one rank holds of a transport over NCCL. Its operations are queued one behind the other (NCCL promises nothing of two that a card runs at
 /// once), in the order of the starts: the lane model under which every Program is checked to end. A wait only says that what is computed from now on
 /// comes behind what was started, so no call of this waits for another rank, but for NCCL's own making of a connection at the first use of it. Along
@@ -45,9 +56,9 @@ namespace heddle::transport_room {
 /// Tested  transport/nccl_test, backend/cuda_threads_test
 template <class Lanes> class NcclEndpoint {
  public:
-  /// pause(begun) is called between two looks at NCCL; see NcclCommunicators.
-  HEDDLE_COLD NcclEndpoint(NcclPeers& peers, int rank, Lanes lanes, const ncclUniqueId& id, std::function<void(NcclPeers::Clock::time_point)> pause)
-      : peers_(peers), rank_(rank), lanes_(std::move(lanes)), communicators_(id, peers.groups(), rank, std::move(pause)),
+  /// `until` waits for NCCL; see NcclCommunicators.
+  HEDDLE_COLD NcclEndpoint(NcclPeers& peers, int rank, Lanes lanes, const ncclUniqueId& id, WaitForNccl until)
+      : peers_(peers), rank_(rank), lanes_(std::move(lanes)), communicators_(id, peers.groups(), rank, std::move(until)),
         sends_(channels(peers.groups().ranks(), peers.limits().transfers)), receives_(channels(peers.groups().ranks(), peers.limits().transfers)),
         collectives_(channels(peers.groups().count(), peers.limits().reductions)) {}
 
@@ -203,7 +214,7 @@ template <class Lanes> class NcclEndpoint {
     for (int q = 0; q < share.members; ++q)
       if (q != share.position) said = worse(said, call(q));
     const ncclResult_t ended = ncclGroupEnd();
-    check_nccl(said, "ncclSend or ncclRecv");
+    communicators_.settle(share.with, said, "ncclSend or ncclRecv");
     communicators_.settle(share.with, ended, "ncclGroupEnd");
   }
   /// Within a group a call that is in progress is well.

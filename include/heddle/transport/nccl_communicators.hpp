@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. The communicators of NCCL that one rank is in: one of all ranks, and one of each of its groups.
 // Sees: nccl.h, transport/groups, seams/error.  Does not see: memory of cards, queues, plans, how ranks find each other.
-// In: an id that all ranks have, groups, a rank.  Out: NcclCommunicators, refuse_nccl.
+// In: an id that all ranks have, groups, a rank.  Out: NcclCommunicators, NcclWait, refuse_nccl.
 #pragma once
 
 #include <nccl.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,20 +27,35 @@ namespace heddle::transport_room {
 inline void check_nccl(ncclResult_t result, const char* call) {
   if (result != ncclSuccess) refuse_nccl(result, call);
 }
+/// Who has died is for the ranks to find out: what NCCL says of it is no sentence yet.
+inline ncclResult_t success_or_remote(ncclResult_t result, const char* call) {
+  if (result != ncclRemoteError) check_nccl(result, call);
+  return result;
+}
+
+/// What a rank waits for that its card or NCCL alone can tell: look() says ncclInProgress until it says ncclSuccess, or ncclRemoteError from when on
+/// NCCL has found that a peer does not answer, and throws what else has failed. The queue of rank 1 is {look, "the queue", "an operation that was
+/// queued"}; `call` is what an error names.
+struct NcclWait {
+  std::function<ncclResult_t()> look;
+  const char* where;
+  const char* call;
+};
+/// Until the wait is over; it throws if a rank is lost, if a peer does not answer or if it waits for too long.
+using WaitForNccl = std::function<void(const NcclWait&)>;
 
 /// Made eagerly and in one order on all ranks: first that of all ranks, then those of the groups, as many at once as have no rank in common. No call
-/// of them waits inside NCCL: between two looks pause(begun) is called, which throws if a rank is lost or if it waits for too long. Of the groups {0,
-/// 1}, {2, 3}, {0, 2}, {1, 3} rank 2 has three communicators, made by two splits of the first.
+/// of them waits inside NCCL, but `until` waits for it. Of the groups {0, 1}, {2, 3}, {0, 2}, {1, 3} rank 2 has three communicators, made by two
+/// splits of the first.
 ///
-/// Errors  R36 what NCCL refuses; what pause throws. What is there then is aborted
+/// Errors  R36 what NCCL refuses; what `until` throws. What is there then is aborted
 /// Source  sources.md#nccl-abort
 /// Tested  transport/nccl_communicators_test
 class NcclCommunicators {
  public:
-  using Clock = std::chrono::steady_clock;
   /// Whoever calls has chosen its card.
-  HEDDLE_COLD NcclCommunicators(const ncclUniqueId& id, const GroupsOfRanks& groups, int rank, std::function<void(Clock::time_point)> pause)
-      : NcclCommunicators(groups.count(), std::move(pause)) {
+  HEDDLE_COLD NcclCommunicators(const ncclUniqueId& id, const GroupsOfRanks& groups, int rank, WaitForNccl until)
+      : NcclCommunicators(groups.count(), std::move(until)) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;    // a call that blocks waits for ever for a rank that fails before it comes
     config.splitShare = 1;  // what is split of it ends with it, however that is queued; without this an abort may wait for another communicator
@@ -57,23 +70,25 @@ class NcclCommunicators {
   /// Null for a group that has no other member.
   [[nodiscard]] ncclComm_t of_group(int group) const { return of_groups_[static_cast<std::size_t>(group)]; }
 
-  /// A call on a communicator, until it is with the queue that it was given.
+  /// A call on a communicator, until it is with the queue that it was given. At the first use of a connection it waits for the other ranks.
   void settle(const ncclComm_t& communicator, ncclResult_t result, const char* call) const {
-    const Clock::time_point begun = result == ncclInProgress ? Clock::now() : Clock::time_point{};
-    while (result == ncclInProgress) {
-      pause_(begun);
-      std::this_thread::yield();
-      if (communicator != nullptr) check_nccl(ncclCommGetAsyncError(communicator, &result), "ncclCommGetAsyncError");  // NCCL may still be making it
-    }
+    const auto look = [&] {
+      if (communicator != nullptr && result != ncclRemoteError)  // NCCL may still be making it
+        check_nccl(ncclCommGetAsyncError(communicator, &result), "ncclCommGetAsyncError");
+      return result == ncclInProgress ? result : success_or_remote(result, call);
+    };
+    if (result == ncclInProgress || result == ncclRemoteError) until_({look, "NCCL's connections", call});
     check_nccl(result, call);
   }
-  /// Throws R36 if NCCL has found that a peer does not answer.
-  void check() const {
-    each([](ncclComm_t communicator) {
+  /// What NCCL has found since: ncclSuccess, or ncclRemoteError where a peer does not answer. Errors  R36 all else
+  [[nodiscard]] ncclResult_t found() const {
+    ncclResult_t all = ncclSuccess;
+    each([&](ncclComm_t communicator) {
       ncclResult_t state = ncclSuccess;
       check_nccl(ncclCommGetAsyncError(communicator, &state), "ncclCommGetAsyncError");
-      if (state != ncclSuccess && state != ncclInProgress) refuse_nccl(state, "an operation that was queued");
+      if (state != ncclInProgress && success_or_remote(state, "an operation that was queued") != ncclSuccess) all = state;
     });
+    return all;
   }
   /// What was queued ends, with numbers that mean nothing, and nothing is queued any more. NCCL waits for graphs that refer to a communicator: they
   /// go before.
@@ -83,8 +98,7 @@ class NcclCommunicators {
   void retire() noexcept { end(ncclCommDestroy); }
 
  private:
-  NcclCommunicators(int groups, std::function<void(Clock::time_point)> pause)
-      : pause_(std::move(pause)), of_groups_(static_cast<std::size_t>(groups), nullptr) {}
+  NcclCommunicators(int groups, WaitForNccl until) : until_(std::move(until)), of_groups_(static_cast<std::size_t>(groups), nullptr) {}
 
   template <class Use> void each(Use use) const {
     if (all_ != nullptr) use(all_);
@@ -120,7 +134,7 @@ class NcclCommunicators {
     if (in_one) settle(made, ncclInProgress, "ncclCommSplit");
   }
 
-  std::function<void(Clock::time_point)> pause_;
+  WaitForNccl until_;
   // Where a thread of NCCL writes them, so they stay where they are.
   ncclComm_t all_ = nullptr;
   std::vector<ncclComm_t> of_groups_;

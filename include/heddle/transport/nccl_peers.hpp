@@ -27,8 +27,8 @@
 
 namespace heddle::transport_room {
 
-/// Of the ranks of one plan, each with a card of its own. What a rank asks between two looks at its queue is pause(): of 2 ranks of which one has
-/// thrown it tells the other. Those that are threads of one process meet() before their cards wait for each other.
+/// Of the ranks of one plan, each with a card of its own. What a rank that is a thread asks between two looks at its queue is pause(): of 2 ranks of
+/// which one has thrown it tells the other. Such ranks meet() before their cards wait for each other.
 ///
 /// Errors  R01 RankLost, R13 a deadline that is none
 /// Tested  transport/nccl_peers_test
@@ -64,8 +64,8 @@ class NcclPeers {
   /// The rank has given its queue one step or one evaluation more.
   void queued(int rank) { calls_[static_cast<std::size_t>(rank)].fetch_add(1, std::memory_order_release); }
   [[nodiscard]] std::int64_t calls(int rank) const { return calls_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire); }
-  /// Throws if some rank is lost, or if this one has waited for longer than the deadline since `begun`: then whoever has given its queue less is. If
-  /// none has, all that is known is that some queue does not end.
+  /// Where ranks are threads: throws if some rank is lost, or if this one has waited for longer than the deadline since `begun`: then whoever has
+  /// given its queue less is. If none has, all that is known is that some queue does not end. A process knows of its own calls alone, and asks.
   void pause(int rank, Clock::time_point begun) {
     if (lost_.any()) throw lost_.error(queue_of(rank), calls(rank));
     if (Clock::now() - begun < deadline_) return;
@@ -84,7 +84,11 @@ class NcclPeers {
         if (met_[static_cast<std::size_t>(r)].load(std::memory_order_acquire) < times) return false;
       return true;
     };
-    for (const Clock::time_point begun = Clock::now(); !all_came(); std::this_thread::yield()) pause(rank, begun);
+    until(rank, all_came);
+  }
+  /// Where ranks are threads: until done(), with pause() between two looks.
+  template <class Done> void until(int rank, Done done) {
+    for (const Clock::time_point begun = Clock::now(); !done(); std::this_thread::yield()) pause(rank, begun);
   }
   /// As new, traffic excepted.
   void reset() {

@@ -34,14 +34,15 @@ double distance(const Array& a, const Array& b) {
   return far;
 }
 
-/// Agrees with Eigen's kernel; a gradient of a weight is a sum of `terms` products below 1. Each sample has the bits that it has alone.
-template <class L> void check(const Spec& in, std::int64_t rows) {
+/// Agrees with Eigen's kernel, whether gradients are added to or made anew; a gradient of a weight is a sum of `terms` products below 1. Each sample
+/// has the bits that it has alone.
+template <class L> void check(const Spec& in, std::int64_t rows, bool add) {
   const Leaf leaf = L::describe(in);
   const std::int64_t pixels = in.elements(), places = leaf.out.elements();
   CAPTURE(leaf.spelled.view());
   const Array x{rows * pixels, 1}, dy{rows * places, 2}, weight{leaf.parameters[0].shape.elements(), 3}, bias{leaf.out.shape.sizes[0], 4};
-  const Run<L> card{in, rows, x, dy, weight, bias, true};
-  const Run<L, EigenCompute> host{in, rows, x, dy, weight, bias, true};
+  const Run<L> card{in, rows, x, dy, weight, bias, add};
+  const Run<L, EigenCompute> host{in, rows, x, dy, weight, bias, add};
   const auto bound = [](std::int64_t terms) {  // of random signs: ten times the square root
     return 10 * std::sqrt(static_cast<double>(terms)) * std::sqrt(static_cast<double>(terms)) * arrays::unit_roundoff;
   };
@@ -55,7 +56,7 @@ template <class L> void check(const Spec& in, std::int64_t rows) {
     CHECK(alone.output.same_bits(part(card.output, r * places, places)));
     CHECK(alone.input_gradient.same_bits(part(card.input_gradient, r * pixels, pixels)));
   }
-  const Run<L> again{in, rows, x, dy, weight, bias, true};
+  const Run<L> again{in, rows, x, dy, weight, bias, add};
   CHECK(again.weight_gradient.same_bits(card.weight_gradient));
   CHECK(again.bias_gradient.same_bits(card.bias_gradient));
 }
@@ -82,10 +83,12 @@ TEST_CASE("samples are computed in pieces, whole ones together or one in parts, 
   const Spec many{Shape{1, 60, 67}}, large{Shape{1, 150, 160}};
   CHECK(ConvolutionSizes{Padded::describe(many)}.together() == 4);
   CHECK(ConvolutionSizes{Padded::describe(large)}.together() == 0);
-  check<Padded>(many, 6);
-  check<Padded>(large, 2);
-  check<Conv2d<6, 4, KernelSize<3>, Stride<2>, Dilation<2>, Groups<2>>>(Spec{Shape{6, 33, 40}}, 5);
-  check<Conv2d<3, 3, KernelSize<2>, Padding<1>, Stride<3>, Groups<3>>>(Spec{Shape{3, 17, 5}}, 40);
+  for (const bool add : {true, false}) {
+    check<Padded>(many, 6, add);
+    check<Padded>(large, 2, add);
+  }
+  check<Conv2d<6, 4, KernelSize<3>, Stride<2>, Dilation<2>, Groups<2>>>(Spec{Shape{6, 33, 40}}, 5, true);
+  check<Conv2d<3, 3, KernelSize<2>, Padding<1>, Stride<3>, Groups<3>>>(Spec{Shape{3, 17, 5}}, 40, false);
 }
 
 TEST_CASE("of no rows the gradients of parameters are 0, or stay; parts of the backward read no more than they need") {

@@ -83,6 +83,18 @@ TEST_CASE("an algorithm is chosen once for all numbers of rows: one that is dete
         "Conv2d of 4 rows of (2, 9, 9) to (3, 7, 7), windows of 3 x 3, is computed by cuDNN: algorithms 0, 2 and 2 of forward, input and weight.");
 }
 
+TEST_CASE("an algorithm that wants more workspace for other rows than there is does not take them") {
+  const Card card;
+  Told told;
+  CudnnConvolutions all{told.handle.get(), false, 2};
+  using L = Conv2d<2, 3, KernelSize<3>>;
+  CHECK(told.takes(all, shape_of<L>(Shape{2, 9, 9}, 2, Bytes{200'000})));
+  CHECK_FALSE(told.takes(all, shape_of<L>(Shape{2, 9, 9}, 3, Bytes{200'000})));
+  REQUIRE(told.notes.size() == 2);
+  CHECK(told.notes[0].find("algorithms 0, 3 and 3 of forward, input and weight.") != std::string::npos);
+  CHECK(told.notes[1].find("the algorithm of cuDNN for the gradient of the input of the usual rows does not take 3 rows.") != std::string::npos);
+}
+
 TEST_CASE("what cuDNN does not take is said, and computed by kernels of Heddle") {
   const Card card{cuda_emulator::Options{.seed = 1, .algorithms = 1}};  // the first that is offered alone
   Told told;

@@ -97,9 +97,10 @@ TEST_CASE("a kernel that the program does not have for this card is R41 with the
   const OneCard card;
   const std::string other_card = sentence([] { check_cuda(cudaErrorNoKernelImageForDevice, "DrawLine"); });
   CHECK(other_card.find("[heddle.R41] the kernel DrawLine is not compiled for this card, which is sm_90: ") == 0);
-  CHECK(other_card.find(
-            "Fix: link heddle::cuda_kernels, since the compiler of this file compiles no kernel for a card, or compile the file with nvcc.") !=
-        std::string::npos);
+  CHECK(other_card.find("Fix: give nvcc -arch=sm_90.") != std::string::npos);
   CHECK(sentence([] { check_cuda(cudaErrorInvalidDeviceFunction, "DrawLine"); }).find("[heddle.R41] ") == 0);
+  const std::string of_old_card = "take a card of compute capability 8.0 or newer; Heddle's kernels run on no older one";
+  CHECK(remedy_of_kernel(75) == of_old_card);
+  for (const int capability : {0, 80, 90, 120}) CHECK(remedy_of_kernel(capability).find("heddle::cuda_kernels") != std::string::npos);
   CHECK(sentence([] { check_cuda(cudaErrorUnsupportedPtxVersion, "DrawLine"); }).find("[heddle.R41] ") == 0);
 }

@@ -41,6 +41,23 @@ TEST_CASE("each epilogue has algorithms of its own, and one for another epilogue
   CHECK_FALSE(lt.takes(relu, of_plain.all[0].algo));
 }
 
+TEST_CASE("an algorithm of other rows is not taken where it wants more workspace for these than there is") {
+  const on_card::Card card{{.workspace_grows = true}};
+  const Stream stream = make_stream();
+  const LtProducts lt{stream.get(), 1 << 20, false};
+  ProductShape longer = outputs;
+  longer.m = std::int64_t{1} << 15;  // results of 2 MiB
+  const ProductPlan few = lt.described(ending_in(Epilogue::nothing), even), many = lt.described(ending_in(Epilogue::nothing, longer), even);
+  const OfferedAlgorithms offers = lt.offered(few, ElementType::float32, even);
+  int refused = 0;
+  for (int way = 0; way < offers.count; ++way) {
+    CHECK(lt.takes(few, offers.all[way].algo));
+    CHECK(lt.takes(many, offers.all[way].algo) == (offers.all[way].workspaceSize == 0));
+    refused += offers.all[way].workspaceSize == 0 ? 0 : 1;
+  }
+  CHECK(refused > 0);
+}
+
 TEST_CASE("a matrix that GELUTanh reads has rows of a multiple of 8 numbers, or nothing is offered") {
   const on_card::Card card;
   const Stream stream = make_stream();

@@ -145,54 +145,6 @@ TEST_CASE("the sum of losses has the bits of the tree on the host, and stands be
   }
 }
 
-TEST_CASE("squares are summed part by part, near their sum in double, and with the same bits in every order of threads") {
-  const std::int64_t n = 5000;
-  const int parts = 8;
-  const Numbers values = drawn(static_cast<std::size_t>(n * parts), 9);
-  double sum = 0;
-  for (const float x : values) sum += static_cast<double>(x) * static_cast<double>(x);
-  const auto sums = [&] {
-    const OneCard card;
-    const auto there = card.up(values), of_parts = card.up(parts, 0.0F), total = OneCard::unset(1);
-    launch<AddSquares>(card.stream(), {parts, 256, warp_threads * sizeof(float)}, n, static_cast<const float*>(there.get()), of_parts.get());
-    launch<TreeOfParts>(card.stream(), {1, 32}, parts, of_parts.get(), total.get());
-    return card.down(total, 1);
-  };
-  Numbers first;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Card emulated(seed);
-    const Numbers total = sums();
-    if (first.empty()) first = total;
-    CHECK(equal_bits(total, first));
-  }
-  // A product, 20 sums of a thread, 5 of a warp, 7 of a block, 3 of the tree; all are of numbers above 0.
-  CHECK(std::abs(static_cast<double>(first[0]) - sum) <= 36 * 0x1p-24 * sum);
-}
-
-TEST_CASE("squares are added to what is there, of no element nothing") {
-  const Card emulated;
-  const OneCard card;
-  const auto values = card.up(Numbers{1, 2, 3, 4}), to = card.up(Numbers{10, 20, 30});
-  const Extents two_blocks{2, 32, warp_threads * sizeof(float)};
-  launch<AddSquares>(card.stream(), two_blocks, std::int64_t{2}, static_cast<const float*>(values.get()), to.get());
-  CHECK(card.down(to, 3) == Numbers{15, 45, 30});
-  launch<AddSquares>(card.stream(), two_blocks, std::int64_t{0}, static_cast<const float*>(values.get()), to.get());
-  CHECK(card.down(to, 3) == Numbers{15, 45, 30});
-}
-
-TEST_CASE("a tree of parts adds neighbours first, as the host does") {
-  const Card emulated;
-  const OneCard card;
-  for (int parts = 1; parts <= 64; parts *= 2) {
-    Numbers sums = drawn(static_cast<std::size_t>(parts), 3);
-    const auto there = card.up(sums), to = OneCard::unset(1);
-    launch<TreeOfParts>(card.stream(), {1, 32}, parts, there.get(), to.get());
-    for (std::size_t width = sums.size() / 2; width > 0; width /= 2)
-      for (std::size_t p = 0; p < width; ++p) sums[p] = sums[2 * p] + sums[2 * p + 1];
-    CHECK(card.down(to, 1) == Numbers{sums[0]});
-  }
-}
-
 TEST_CASE("gradients are divided by the scale of the loss, and the flag says whether each is a number then") {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Card emulated(seed);
@@ -256,9 +208,10 @@ TEST_CASE("gradients are shrunk by a factor below 1 and stay otherwise; each alo
 TEST_CASE("norm, factor and whether a step holds are decided on the card, with the bits of the host") {
   const Card emulated;
   const OneCard card;
-  const auto decided = [&](const Numbers& squares, double most, float flag) {
+  const auto decided = [&](const Numbers& squares, double most, float flag, float holds = 0) {
     CudaNumbers given;
     given.max_norm = most;
+    given.holds = holds;
     const auto numbers = card.up(std::vector<CudaNumbers>{given});
     const auto there = card.up(squares), flags = card.up(Numbers{flag});
     launch<TakeOverflow>(card.stream(), {1, 32}, static_cast<const float*>(flags.get()), numbers.get());
@@ -276,6 +229,7 @@ TEST_CASE("norm, factor and whether a step holds are decided on the card, with t
     }
   }
   CHECK((decided({1, 2}, 1, 3).overflows == 3 && decided({1, 2}, 1, 3).holds > 0));
+  CHECK((decided({1, 2}, 1, 0, 1).overflows == 0 && decided({1, 2}, 1, 0, 1).holds > 0));  // as its losses have said
   for (const float odd : {infinite, no_number}) CHECK((decided({1, odd}, 1, 0).holds > 0 && decided({1, odd}, 1, 0).overflows == 0));
 }
 

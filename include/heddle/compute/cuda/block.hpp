@@ -4,6 +4,11 @@
 // In: a compiler.  Out: BlockOfThreads, TensorFloat, BFloat16Pair, Pack, as_one, first_of_thread, warp_fold, block_fold.
 #pragma once
 
+// Tensor cores multiply bfloat16 and TF32 from there on. nvcc 13 compiles for sm_75 unless it is told of another card.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#include "[heddle.L29] Heddle's kernels run on cards of compute capability 8.0 or newer, but this file is compiled for an older one. Fix: nvcc -arch=sm_90 for an H100 or H200, sm_80 for an A100."
+#endif
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -28,6 +28,7 @@
 #include "heddle/compute/cuda/rescaling.hpp"
 #include "heddle/compute/cuda/several_losses.hpp"
 #include "heddle/compute/cuda/softmax.hpp"
+#include "heddle/compute/cuda/square_sums.hpp"
 #include "heddle/compute/cuda/step_kernels.hpp"
 #include "heddle/compute/cuda/swiglu.hpp"
 #include "heddle/core/fire.hpp"
@@ -125,7 +126,7 @@ using OfFloats =
     KernelList<BuiltIn<UpdateElements<graph_room::SGD>>, BuiltIn<UpdateElements<graph_room::MomentumSGD>>, BuiltIn<UpdateElements<graph_room::Adam>>,
                BuiltIn<UpdateElements<graph_room::AdamW>>, BuiltIn<FinishLoss>, BuiltIn<JoinLosses>, BuiltIn<TellChannels>, BuiltIn<PutChannelSums>,
                BuiltIn<AddShares>, BuiltIn<SumChannels>, BuiltIn<MakeAngles>, BuiltIn<GatherPatches>, BuiltIn<SpreadOutputs>, BuiltIn<CollectOutputs>,
-               BuiltIn<GatherPixels>, BuiltIn<SumOfMembers>, BuiltIn<AddSquares>, BuiltIn<TreeOfParts>, BuiltIn<Unscale>, BuiltIn<TakeOverflow>,
+               BuiltIn<GatherPixels>, BuiltIn<SumOfMembers>, BuiltIn<SumSquares>, BuiltIn<TreeOfParts>, BuiltIn<Unscale>, BuiltIn<TakeOverflow>,
                BuiltIn<TakeNorm>, BuiltIn<TreeOfLosses>, BuiltIn<GuardLosses>, BuiltIn<TakeGuard>, BuiltIn<ConvertAll<BFloat16, float>>,
                BuiltIn<ConvertAll<float, BFloat16>>, BuiltIn<ConvertAll<float, float>>, BuiltIn<OfEach<ClipAll>, CudaNumbers*, float*>,
                BuiltIn<OfEach<ClipEach>, CudaNumbers*, float*>, BuiltIn<OfEach<FoldTracked>, CudaNumbers*, float, float, float*, float*>>;

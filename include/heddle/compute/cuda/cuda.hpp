@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. The CUDA compute backend's own: the memory that its calls name, where they are queued, sums, copies and zeros.
 // Sees: compute/cuda/launch, seams/concepts.  Does not see: layers, policies, programs.
-// In: pointers of a card and run-time extents.  Out: CudaMemory, CudaQueue, CudaNumbers, CudaCompute.
+// In: pointers of a card and run-time extents.  Out: CudaMemory, CudaQueue, CudaNumbers, CudaCompute; what a user's own kernel names.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -93,5 +93,7 @@ struct CudaCompute {
 }  // namespace heddle::compute_room
 
 namespace heddle::extending {
+using compute_room::BlockOfThreads, compute_room::check_cuda, compute_room::Extents, compute_room::extents_of, compute_room::first_of_thread,
+    compute_room::launch, compute_room::values_at;
 using compute_room::CudaCompute, compute_room::CudaMemory, compute_room::CudaQueue;
 }  // namespace heddle::extending

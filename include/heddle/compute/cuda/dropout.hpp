@@ -15,8 +15,8 @@
 namespace heddle::compute_room {
 
 /// What the mask of a call is drawn from, but for the step, and which elements it drops.
-/// Of 12 elements in runs of 3, part 1 of 2 in row 0: element 4 is the second of run 1, so number (1 x 2 + 1) x 3 + 1 of the whole, 3 behind the
-/// first and 3 skipped.
+/// Of 12 elements in runs of 3, part 1 of 2 in row 0: element 4 is the second of run 1, so number (1 x 2 + 1) x 3 + 1 = 10 of the whole: 4 behind the
+/// first, which is 3, and 3 skipped.
 struct MaskOfCall {
   CallContext context;
   Divisor run_elements;

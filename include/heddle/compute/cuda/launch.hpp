@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. One launch for every compiler: cudaLaunchKernel. What differs is the address: a __global__ function of nvcc, one that the unit of
-// kernels has, which nvcc compiled (HEDDLE_CUDA_KERNELS), else a HostKernel.
+// kernels has, which nvcc compiled (HEDDLE_CUDA_KERNELS), else a HostKernel, which the emulator of the tests runs.
 // Sees: compute/cuda/block, seams/error, cuda_runtime_api.  Does not see: tensors, layers.
 // In: a stream, a kernel, its arguments.  Out: launch, extents_of, check_cuda.
 #pragma once
@@ -17,28 +17,37 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/seams/error.hpp"
 
+#if !defined(__CUDACC__)
+/// In the emulator of the tests alone: it gives back the HostKernel that it is given. Elsewhere a file that launches a HostKernel has no kernel for a
+/// card, and the name is what a linker says of the file.
+extern "C" const void* heddle_R41_compile_this_file_with_nvcc_or_link_the_target_heddle_cuda_kernels(const void* kernel);
+#endif
+
 namespace heddle::compute_room {
 
 /// Whether a launch failed because the program has no kernel that the card can run.
 [[nodiscard]] constexpr bool lacks_kernel(cudaError_t e) {
   return e == cudaErrorNoKernelImageForDevice || e == cudaErrorInvalidDeviceFunction || e == cudaErrorUnsupportedPtxVersion;
 }
-/// R41: the kernels of the program are those of other cards, or of none. A card of compute capability 8.0 runs none of sm_90.
+/// What a card of this compute capability, 80 of 8.0, can be given; 0 of one that is not known.
+[[nodiscard]] HEDDLE_COLD inline std::string remedy_of_kernel(int capability) {
+  if (capability > 0 && capability < 80) return "take a card of compute capability 8.0 or newer; Heddle's kernels run on no older one";
+  const std::string named = capability > 0 ? std::to_string(capability) : "native";
+#if defined(HEDDLE_CUDA_KERNELS) && !defined(__CUDACC__)
+  return "configure with -DHEDDLE_CUDA_ARCHITECTURES=" + named + ", and build heddle::cuda_kernels again";
+#else
+  return "give nvcc -arch=" + (capability > 0 ? "sm_" + named : named);
+#endif
+}
+/// R41: the kernels of the program are those of other cards. A card of compute capability 8.0 runs none of sm_90.
 [[noreturn]] HEDDLE_COLD inline void refuse_kernel(cudaError_t e, const char* kernel) {
-  int card = 0, major = 0, minor = 0;
-  std::string named = "native";
+  int card = 0, major = 0, minor = 0, capability = 0;
   if (cudaGetDevice(&card) == cudaSuccess && cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, card) == cudaSuccess &&
       cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, card) == cudaSuccess)
-    named = std::to_string(10 * major + minor);
-#if defined(__CUDACC__)
-  const std::string fix = "give nvcc -arch=" + (named == "native" ? named : "sm_" + named);
-#elif defined(HEDDLE_CUDA_KERNELS)
-  const std::string fix = "configure with -DHEDDLE_CUDA_ARCHITECTURES=" + named + ", and build heddle::cuda_kernels again";
-#else
-  const std::string fix = "link heddle::cuda_kernels, since the compiler of this file compiles no kernel for a card, or compile the file with nvcc";
-#endif
+    capability = 10 * major + minor;
   throw Error(Code{'R', 41}, std::string{"the kernel "} + kernel + " is not compiled for this card" +
-                                 (named == "native" ? "" : ", which is sm_" + named) + ": " + cudaGetErrorName(e) + ". Fix: " + fix + ".");
+                                 (capability == 0 ? "" : ", which is sm_" + std::to_string(capability)) + ": " + cudaGetErrorName(e) +
+                                 ". Fix: " + remedy_of_kernel(capability) + ".");
 }
 
 /// R36: a call of the runtime has failed. `what` names it.
@@ -58,8 +67,10 @@ inline void check_cuda(cudaError_t e, const char* what) {
   if (e != cudaSuccess) refuse_cuda(e, what);
 }
 
-/// An argument as a launch has it: const of what a pointer points at is left out, so a kernel is compiled once for both.
+/// An argument as a launch has it: const of what a pointer points at is left out, so a kernel is compiled once for both. A kernel that takes a
+/// reference reads the argument where the launch has put it.
 template <class A> struct AsLaunched { using type = A; };
+template <class T> struct AsLaunched<const T&> { using type = T; };
 template <class T> struct AsLaunched<const T*> { using type = T*; };
 /// A kernel with what it is launched with: KernelOf<FinishLoss, std::int64_t, double, double*, float*>.
 template <class K, class... A> struct KernelOf {};
@@ -98,6 +109,11 @@ struct HostKernel {
 };
 inline constexpr std::uint64_t host_kernel_magic = 0x6865646C6B65726EULL;
 
+/// One undefined name in a file, wherever it launches kernels. Errors  R41
+[[nodiscard]] HEDDLE_COLD inline const void* kernel_of_emulator(const void* kernel) {
+  return heddle_R41_compile_this_file_with_nvcc_or_link_the_target_heddle_cuda_kernels(kernel);
+}
+
 /// The one HostKernel of K and its arguments.
 template <class K, class... A> struct HostEntry {
   static constexpr std::size_t sizes[] = {sizeof(A)..., 0};
@@ -122,7 +138,11 @@ template <class K, class... A> [[nodiscard]] const void* launched_entry() { retu
 #else
 /// Every kernel can be launched from this file.
 template <class K> struct RefusedHere { static constexpr Diagnosis found{}; };
+#if defined(__CUDACC__)
 template <class K, class... A> [[nodiscard]] const void* launched_entry() { return entry_of<K, A...>(); }
+#else
+template <class K, class... A> [[nodiscard]] const void* launched_entry() { return kernel_of_emulator(entry_of<K, A...>()); }
+#endif
 #endif
 
 /// How much of a card a launch takes: 96 rows of a block each with 256 threads are {96, 256}, with 32 floats of shared memory {96, 256, 128}.
@@ -141,7 +161,7 @@ struct Extents {
 /// operator over a BlockOfThreads and the arguments, which travel by value: pointers are of the card. It may have `static constexpr int most_threads,
 /// blocks_at_once`, which bound its registers.
 ///
-/// Errors  R36
+/// Errors  R36; R41
 /// Tested  compute/cuda/launch_test
 template <class K, class... A> void launch(cudaStream_t stream, Extents e, A... arguments) {
   if (e.blocks == 0) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Room: compute. Kernels of a step that belong to no layer: sums over logical devices, squares, the loss scale, clipping, bfloat16, trees of losses.
+// Room: compute. Kernels of a step that belong to no layer: sums over logical devices, the loss scale, clipping, bfloat16, trees of losses.
 // Sees: compute/cuda/cuda, core.  Does not see: layers, policies, programs.
-// In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, GuardLosses, TakeGuard, Unscale, Scale, AddBias, TakeOverflow,
-// TakeNorm, ClipAll, ClipEach, FoldTracked, convert_all, launch_each.
+// In: pointers of a card.  Out: SumOfMembers, TreeOfLosses, GuardLosses, TakeGuard, Unscale, Scale, AddBias, TakeOverflow, TakeNorm,
+// ClipAll, ClipEach, FoldTracked, convert_all, launch_each.
 #pragma once
 
 #include <cmath>
@@ -47,31 +47,6 @@ struct SumOfMembers {
       if ((members >> level & 1) != 0) sum = levels[level] + sum;
     for (int m = 0; m < members; ++m)
       if (at.to[m] != nullptr) at.to[m][i] = sum;
-  }
-};
-
-/// to[block] += the squares of `n` elements from values + block * n on, in an order that n and the threads alone decide.
-struct AddSquares {
-  static constexpr const char* name = "AddSquares";
-  static constexpr bool cooperative = true;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* values, float* to) const {
-    float* const scratch = b.template shared<float>(warp_threads);
-    const float* const own = values + b.index() * n;
-    float sum = 0;
-    for (std::int64_t i = b.thread(); i < n; i += b.threads()) sum += own[i] * own[i];
-    sum = block_fold<Sum>(b, sum, scratch);
-    if (b.thread() == 0) to[b.index()] += sum;
-  }
-};
-/// *to = the sum of `parts` numbers, a power of two, neighbours first.
-struct TreeOfParts {
-  static constexpr const char* name = "TreeOfParts";
-  static constexpr bool cooperative = false;
-  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, int parts, float* sums, float* to) const {
-    if (b.thread() != 0) return;
-    for (int width = parts / 2; width > 0; width /= 2)
-      for (int p = 0; p < width; ++p) sums[p] = sums[2 * p] + sums[2 * p + 1];
-    *to = sums[0];
   }
 };
 

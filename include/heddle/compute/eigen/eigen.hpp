@@ -31,7 +31,9 @@ static_assert(block_elements % register_floats == 0);
 
 /// body(lane) for every lane of a block.
 template <class Body> void for_lanes(const Body& body) {
+#ifndef __CUDACC__
 #pragma GCC unroll 1  // at -O3 GCC 12 would unroll this loop before it could make vector code of it
+#endif
   for (int lane = 0; lane < block_elements; ++lane) body(lane);
 }
 
