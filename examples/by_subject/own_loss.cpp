@@ -51,7 +51,7 @@ struct SignOfVelocity {
   static Constants constants(const Options& o, std::int64_t /*step*/) {
     return {static_cast<float>(o.learning_rate), static_cast<float>(o.keep), static_cast<float>(1 - o.keep)};
   }
-  static void update(const Constants& c, float& parameter, float gradient, float& velocity) {
+  HEDDLE_HOST_DEVICE static void update(const Constants& c, float& parameter, float gradient, float& velocity) {
     velocity = c.keep * velocity + c.take * gradient;
     parameter -= velocity > 0 ? c.learning_rate : velocity < 0 ? -c.learning_rate : 0.0F;
   }

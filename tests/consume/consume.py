@@ -270,8 +270,10 @@ def cuda_kernels(project, scratch, compiler):
         scratch / "numbers.o", fails=True))
     os.environ["NVCC_APPEND_FLAGS"] = "-Xptxas -O0 -Xcicc -O0"  # no card runs these kernels here, and nvcc takes a third of the time
     # Parts of a user's own on a card. What nvcc warns of Heddle's lines is an error here; 20012 is Eigen's.
-    run(nvcc, "-std=c++20", "-O1", "-arch=sm_90", "--expt-relaxed-constexpr", "-diag-suppress", "20012", "-Werror", "all-warnings", "-I", project / "include",
-        *(f"-I{folder}" for folder in os.environ.get("HEDDLE_TESTED_EIGEN", "/usr/include/eigen3").split(":")), "-c", project / "examples" / "on_cards" / "own_parts.cu", "-o", scratch / "own_parts.o")
+    eigen = [f"-I{folder}" for folder in os.environ.get("HEDDLE_TESTED_EIGEN", "/usr/include/eigen3").split(":")]
+    for source in (HERE / "cuda_kernels" / "own_kernel.cu", project / "examples" / "on_cards" / "own_parts.cu"):
+        run(nvcc, "-std=c++20", "-O1", "-arch=sm_90", "--expt-relaxed-constexpr", "-diag-suppress", "20012", "-Werror", "all-warnings", "-I", project / "include",
+            *eigen, "-c", source, "-o", scratch / "own.o")
     output = run("cmake", "--preset", "install", "-B", scratch / "odd", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=hopper", cwd=project, fails=True)
     said("HEDDLE_CUDA_ARCHITECTURES is 'hopper', which names no compute capabilities. Fix: -DHEDDLE_CUDA_ARCHITECTURES=90 for", output)
     output = run("cmake", "--preset", "install", "-B", scratch / "old", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=90;75", cwd=project, fails=True)

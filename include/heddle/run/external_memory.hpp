@@ -52,3 +52,7 @@ template <class ThePlan, class Backend> [[nodiscard]] constexpr Bytes external_m
 }
 
 }  // namespace heddle::run_room
+
+namespace heddle::extending {
+using run_room::external_memory;
+}  // namespace heddle::extending
