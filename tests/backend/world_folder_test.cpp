@@ -34,7 +34,7 @@ TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run 
   CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}})) == "5 of 8 in /shared");
   CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "none"}})) == "5 of 8 in /shared");
   CHECK(place(of({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "a/../b 7"}})) ==
-        "5 of 8 in /shared/run_a_.._b_7");
+        "5 of 8 in /shared/run_a_.._b_7-dce4f3ba8fc7efed");
   std::map<std::string, std::string> unnamed{{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"HEDDLE_MEETING", "/shared"}, {"TORCHELASTIC_RUN_ID", "none"}};
   unnamed["MASTER_ADDR"] = "node7";
   CHECK(place(of(unnamed)) == "5 of 8 in /shared");
@@ -69,6 +69,18 @@ TEST_CASE("rank and number of ranks are those of torchrun or srun, and each run 
         "[heddle.R38] processes of CudaFiles meet in a folder, but none is named: HEDDLE_MEETING is not set. Fix: set HEDDLE_MEETING to a folder "
         "that all "
         "machines share, the same in every process.");
+}
+
+TEST_CASE("runs of different names have different folders, whatever a folder cannot be called") {
+  const auto folder = [](const std::string& id) { return name_of_run(of({{"TORCHELASTIC_RUN_ID", id}}), "torchrun"); };
+  CHECK(folder("my-run.7") == "run_my-run.7");
+  CHECK(folder("a_b") == "run_a_b");
+  CHECK(folder("a/b") == "run_a_b-e620c3190468cf61");
+  CHECK(folder("a b") == "run_a_b-e63f991904833892");
+  const std::string longest(300, 'x');
+  CHECK(folder(longest).size() < 255);
+  CHECK(folder(longest + 'a') != folder(longest + 'b'));
+  CHECK(folder(longest) == folder(longest));
 }
 
 TEST_CASE("doctor is told what cannot start: another number of processes, no folder") {

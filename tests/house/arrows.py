@@ -43,7 +43,7 @@ THIRD_PARTY = [  # pattern of the include, pattern of the headers that may have 
     (r"Eigen/", r"compute/eigen/"),
     (r"(immintrin|xmmintrin|arm_neon)\.h$", r"compute/eigen/"),
     (r"zlib\.h$", r"io/gzip\.hpp$"),
-    (r"(pthread|sched)\.h$|linux/|sys/|unistd\.h$|fcntl\.h$", r"(seams|run|transport|backend|io)/"),
+    (r"(poll|pthread|sched|spawn)\.h$|linux/|sys/|unistd\.h$|fcntl\.h$", r"(seams|run|transport|backend|io)/"),
     (r"cudnn\.h$", r"compute/cuda/cudnn"),
     (r"(cuda|cublas|nccl)", r"(compute/cuda|transport/nccl|backend/cuda)"),
     (r"mpi\.h$", r"(transport/mpi|backend/.*mpi)"),

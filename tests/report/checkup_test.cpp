@@ -64,6 +64,8 @@ TEST_CASE("what cannot work is the verdict") {
   CHECK(says(page, "\n   0        no GPU "));
   CHECK_FALSE(says(page, "ranks a core"));
   CHECK(page.ends_with("This plan cannot run here.\n"));
+  machine.nvidia_smi = std::nullopt;
+  CHECK(says(describe(doctor<Staged, OnGpus>(machine.surroundings())), "GPUs       0, visible 0; nvidia-smi -L had not ended after 20 s\n"));
 }
 
 TEST_CASE("what the machine and its environment are called commands no terminal") {

@@ -231,6 +231,12 @@ TEST_CASE("R22: GPUs are asked for and none is visible") {
   CHECK(sentence(doctor<Four, OnGpus>(hidden.surroundings()), 22)
             .find("the driver shows 1 and CUDA_VISIBLE_DEVICES is '3'. Fix: unset it or name GPUs that are there.") != std::string::npos);
   CHECK(doctor<Four>(Sound{}.surroundings()).can_work());  // on cores it is no finding
+  Sound hung;
+  hung.nvidia_smi = std::nullopt;
+  CHECK(sentence(doctor<Four, OnGpus>(hung.surroundings()), 22) ==
+        "[heddle.R22] the plan is to run on GPUs, but nvidia-smi -L, which lists them, had not ended after 20 s. "
+        "Fix: look at the driver with dmesg, since a card may be lost.");
+  CHECK(doctor<Four>(hung.surroundings()).can_work());
 }
 
 TEST_CASE("only one GPU works: it is said who hides the others, and how many ranks share it") {

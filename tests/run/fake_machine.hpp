@@ -60,7 +60,7 @@ class FakeMachine {
     return {root_, environment(), [this] { return nvidia_smi; }};
   }
 
-  std::string nvidia_smi;  ///< what that program prints
+  std::optional<std::string> nvidia_smi = "";  ///< what that program prints; nothing: it does not end
 
  private:
   std::filesystem::path root_;

@@ -3,9 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
 #include "run/fake_machine.hpp"
 
 using namespace heddle;
+namespace fs = std::filesystem;
 using heddle::tests::FakeMachine;
 
 namespace {
@@ -105,6 +110,55 @@ TEST_CASE("where the driver shows no files, nvidia-smi is asked") {
   REQUIRE(facts.gpus.size() == 2);
   CHECK(facts.gpus[1].name == "NVIDIA H200");
   CHECK(facts.gpus[1].uuid == "GPU-1abc");
+}
+
+TEST_CASE("nvidia-smi is a program that may be missing, print or never end") {
+  FakeMachine machine;
+  const std::string path = std::getenv("PATH"), folder = machine.surroundings().root / "bin";
+  setenv("PATH", folder.c_str(), 1);
+  CHECK(ask_nvidia_smi() == "");
+  const auto is = [&](const std::string& lines) {
+    machine.file("bin/nvidia-smi", "#!/bin/sh\n" + lines);
+    fs::permissions(folder + "/nvidia-smi", fs::perms::owner_all);
+  };
+  is("echo \"GPU 0: $1\"\necho odd >&2\n");
+  CHECK(ask_nvidia_smi() == "GPU 0: -L\n");
+  is("echo half\nexec /bin/sleep 60\n");
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(ask_nvidia_smi(std::chrono::milliseconds{200}) == std::nullopt);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds{10});
+  setenv("PATH", path.c_str(), 1);
+}
+
+TEST_CASE("an nvidia-smi that does not end is no machine without GPUs") {
+  FakeMachine machine;
+  machine.nvidia_smi = std::nullopt;
+  CHECK(read_machine(machine.surroundings()).nvidia_smi_hangs);
+  machine.nvidia_smi = "";
+  CHECK_FALSE(read_machine(machine.surroundings()).nvidia_smi_hangs);
+  machine.nvidia_smi = std::nullopt;
+  machine.gpu(0, "NVIDIA H200", "GPU-0abc");
+  CHECK_FALSE(read_machine(machine.surroundings()).nvidia_smi_hangs);  // it is not asked
+}
+
+TEST_CASE("CUDA_VISIBLE_DEVICES may name an instance of MIG, of which a process has one") {
+  const std::string listed =
+      "GPU 0: NVIDIA H200 (UUID: GPU-0abc)\nGPU 1: NVIDIA H200 (UUID: GPU-1abc)\n  MIG 1g.18gb     Device  0: (UUID: MIG-aa)\n"
+      "  MIG 1g.18gb     Device  1: (UUID: MIG-ab)\n";
+  for (const bool by_driver : {false, true}) {
+    const auto seen = [&](const std::string& devices) {
+      FakeMachine machine;
+      machine.nvidia_smi = listed;
+      machine.variable("CUDA_VISIBLE_DEVICES", devices);
+      for (int g = 0; by_driver && g < 2; ++g) machine.gpu(g, "NVIDIA H200", "GPU-" + std::to_string(g) + "abc");
+      return read_machine(machine.surroundings()).visible_gpus;
+    };
+    CHECK(seen("MIG-aa") == Numbers{1});
+    CHECK(seen("MIG-aa,MIG-ab") == Numbers{1});
+    CHECK(seen("MIG-c").empty());
+    CHECK(seen("MIG-c,0").empty());
+    CHECK(seen("0") == Numbers{0});
+  }
 }
 
 TEST_CASE("CUDA_VISIBLE_DEVICES is read as CUDA reads it") {

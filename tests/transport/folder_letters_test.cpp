@@ -77,24 +77,51 @@ TEST_CASE("a letter that is cut is not there, whatever the one before it has sai
     CHECK(reader.all_there());
   }
   writer.post("a call", bytes_of(more));
+  std::ifstream whole{folder.path / "1.0", std::ios::binary};
+  const std::string before{std::istreambuf_iterator<char>{whole}, {}};
   fs::resize_file(folder.path / "1.0", 112 + 100);
   reader.post("a call", {});
   CHECK(reader.missing(1));
-  fs::resize_file(folder.path / "1.0", 112 + 600);
+  writer.board().put("1.0", {bytes_of(before)});
   CHECK_FALSE(reader.missing(1));
 }
 
-TEST_CASE("T10: the name of an exchange that has no end is read to the end of its place") {
+TEST_CASE("R38: a letter with other bytes than its rank has written is not taken, be it short or long") {
+  const Folder folder{"letters_changed"};
+  FolderLetters writer{folder.path, 1, 2}, reader{folder.path, 0, 2};
+  const auto change = [&](const std::string& file, long at) {
+    std::fstream changed{folder.path / file, std::ios::in | std::ios::out | std::ios::binary};
+    changed.seekp(at);
+    changed << 'x';
+  };
+  const auto expected = [&](const std::string& file) {
+    return "[heddle.R38] the folder '" + folder.text() + "' in which processes meet has other bytes in the file '" + file +
+           "' than rank 1 has written. Fix: ";
+  };
+  const std::string words(600, 'a'), more(9'000, 'b');
+  writer.post("a call", bytes_of(words));
+  reader.post("a call", {});
+  change("1.0", 112 + 599);
+  CHECK(begins(said_by(1, [&](int) { static_cast<void>(reader.missing(1)); })[0], expected("1.0")));
+  writer.post("a call", bytes_of(more));
+  reader.post("a call", {});
+  change("1.1", 112 + 8'999);
+  CHECK_FALSE(reader.missing(1));
+  std::vector<std::byte> room(more.size());
+  CHECK(begins(said_by(1, [&](int) { reader.read(1, reader.said(1, {}), room); })[0], expected("1.1")));
+}
+
+TEST_CASE("T10: the name of an exchange that has no end is read to the end of its place, and commands no terminal") {
   const Folder folder{"letters_endless"};
   FolderLetters writer{folder.path, 1, 2}, reader{folder.path, 0, 2};
   writer.post("a call", {});
   reader.post("a call", {});
   std::fstream file{folder.path / "1.0", std::ios::in | std::ios::out | std::ios::binary};
-  file.seekp(24);
-  file << std::string(88, 'x');
+  file.seekp(32);
+  file << std::string(78, 'x') << "\x1b\n";
   file.close();
   CHECK_FALSE(reader.missing(1));
   const std::string said = said_by(1, [&](int) { reader.check(); })[0];
-  CHECK(said ==
-        "[heddle.T10] rank 0 is at 'a call', rank 1 at '" + std::string(87, 'x') + "'. Fix: make the same calls in the same order in every process.");
+  CHECK(said == "[heddle.T10] rank 0 is at 'a call', rank 1 at '" + std::string(78, 'x') +
+                    "?'. Fix: make the same calls in the same order in every process.");
 }

@@ -82,6 +82,21 @@ TEST_CASE("R38: a folder that cannot be, or takes nothing, is one sentence") {
                             "' in which processes meet takes no file of this process: No such file or directory. Fix: "));
 }
 
+TEST_CASE("a call that signals interrupt is made again, and another error is not") {
+  int calls = 0;
+  const auto fails = [&](int number, int times) {
+    calls = 0;
+    return uninterrupted([&calls, number, times] {
+      errno = number;
+      return ++calls <= times ? -1 : 7;
+    });
+  };
+  CHECK(fails(EINTR, 3) == 7);
+  CHECK(calls == 4);
+  CHECK(fails(EACCES, 3) == -1);
+  CHECK(calls == 1);
+}
+
 TEST_CASE("numbers of processes differ and are never 0") {
   const std::uint64_t a = number_of_its_own(), b = number_of_its_own();
   CHECK(a != b);

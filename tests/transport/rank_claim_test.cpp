@@ -50,6 +50,29 @@ TEST_CASE("what a dead process has left counts for nothing, also where it is no 
   CHECK(in_another_process([&] { return RankClaim{board, 0}.refused() && RankClaim{board, 1}.refused() ? 1 : 0; }) == 1);
 }
 
+TEST_CASE("what a rank has forked does not keep the rank when it is dead, and takes it from no living one") {
+  const Folder folder{"claim_forked"};
+  const NoticeBoard board{folder.path};
+  int told[2], ends[2];
+  REQUIRE((pipe(told) == 0 && pipe(ends) == 0));
+  const int code = in_another_process([&] {
+    const RankClaim mine{board, 0};
+    if (fork() == 0) {
+      close(ends[1]);
+      char none = 0;
+      static_cast<void>(!write(told[1], "f", 1));
+      static_cast<void>(!read(ends[0], &none, 1));  // it outlives the rank
+      _exit(0);
+    }
+    char forked = 0;
+    static_cast<void>(!read(told[0], &forked, 1));
+    return in_another_process([&] { return RankClaim{board, 0}.refused() ? 1 : 0; });
+  });
+  CHECK(code == 1);
+  CHECK_FALSE(RankClaim{board, 0}.refused());
+  for (const int file : {told[0], told[1], ends[0], ends[1]}) close(file);
+}
+
 TEST_CASE("of many processes that claim a rank over what a dead one has left, one alone has it") {
   const Folder folder{"claim_race"};
   const NoticeBoard board{folder.path};

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cctype>
+#include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,7 +30,8 @@ inline std::optional<MeetingPlace> said_place;
 inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
 
 /// What the launcher that has said the rank calls the run, as a name of a folder: runs of one name of HEDDLE_MEETING then never see each other. Empty
-/// where it has no name. Two torchruns of one run, each in a step of Slurm of its own, are "run_node7.29500" both, whatever Slurm calls the steps.
+/// where it has no name. A name that is none of a folder has a sum behind it, so "a/b" and "a b" differ: run_a_b-e620c3190468cf61. Two torchruns of
+/// one run, each in a step of Slurm of its own, are "run_node7.29500" both, whatever Slurm calls the steps.
 ///
 /// Source  sources.md#launchers
 /// Tested  backend/world_folder_test
@@ -42,9 +45,14 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
     name = *run;
   else if (launcher == "torchrun" && address && port)
     name = *address + '.' + *port;
-  for (char& letter : name)
+  std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a
+  for (const char letter : name) sum = (sum ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  std::string folder = "run_" + name.substr(0, 200);  // most file systems take 255
+  for (char& letter : folder)
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.' && letter != '-') letter = '_';
-  return name.empty() ? name : "run_" + name;
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "-%016llx", static_cast<unsigned long long>(sum));
+  return name.empty() ? name : folder == "run_" + name ? folder : folder + digits;
 }
 
 /// R38: nobody has named a folder.

@@ -28,6 +28,7 @@ namespace heddle::report_room {
   if (m.memory_limit.value > 0) out += "; limit of the control group " + mebibytes(m.memory_limit) + ", used " + mebibytes(m.used_memory);
   out += "\nGPUs       " + std::to_string(m.gpus.size()) + ", visible " + std::to_string(m.visible_gpus.size());
   for (const int g : m.visible_gpus) out += (g == m.visible_gpus.front() ? ": " : ", ") + printable(m.gpus[static_cast<std::size_t>(g)].name);
+  if (m.nvidia_smi_hangs) out += "; nvidia-smi -L had not ended after " + std::to_string(run_room::patience_with_nvidia_smi.count()) + " s";
   if (m.visible_devices) out += "; CUDA_VISIBLE_DEVICES=" + printable(*m.visible_devices);
   out += "\nprocesses  ";
   if (c.world.launcher.empty())

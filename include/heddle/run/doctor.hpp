@@ -156,6 +156,10 @@ struct Doctor {
     const auto visible = static_cast<int>(checkup.machine.visible_gpus.size());
     const auto present = static_cast<int>(checkup.machine.gpus.size());
     const int ranks = checkup.local_ranks();
+    if (visible == 0 && checkup.machine.nvidia_smi_hangs)
+      return refuse(Diagnosis{Code{'R', 22}, ""} << "the plan is to run on GPUs, but nvidia-smi -L, which lists them, had not ended after "
+                                                 << patience_with_nvidia_smi.count()
+                                                 << " s. Fix: look at the driver with dmesg, since a card may be lost.");
     if (visible == 0)
       return refuse(Diagnosis{Code{'R', 22}, ""}
                     << "the plan is to run on GPUs, but none is visible: the driver shows " << present << " and CUDA_VISIBLE_DEVICES is "

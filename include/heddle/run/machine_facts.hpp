@@ -4,12 +4,20 @@
 // In: Surroundings.  Out: MachineFacts.
 #pragma once
 
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -21,13 +29,46 @@
 
 namespace heddle::run_room {
 
-/// What `nvidia-smi -L` prints; nothing where there is no such program.
-[[nodiscard]] inline std::string ask_nvidia_smi() {
+/// How long nvidia-smi has to list the cards: it takes seconds where it wakes the driver, and may never end where a card is lost.
+inline constexpr std::chrono::seconds patience_with_nvidia_smi{20};
+
+/// What comes out of a pipe until its other end is closed; nothing if that takes longer.
+[[nodiscard]] inline std::optional<std::string> text_of_pipe(int pipe, std::chrono::milliseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
   std::string text;
-  const auto close = [](std::FILE* pipe) { pclose(pipe); };
-  const std::unique_ptr<std::FILE, decltype(close)> pipe{popen("nvidia-smi -L 2>/dev/null", "r"), close};
   std::array<char, 256> part{};
-  while (pipe && std::fgets(part.data(), part.size(), pipe.get()) != nullptr) text += part.data();
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    pollfd look{pipe, POLLIN, 0};
+    const int ready = left <= 0 ? 0 : ::poll(&look, 1, static_cast<int>(left));
+    if (ready == 0) return std::nullopt;
+    const ssize_t count = ready < 0 ? -1 : ::read(pipe, part.data(), part.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+}
+
+/// What `nvidia-smi -L` prints: "" where there is no such program, nothing if it has not ended in time. Then it is killed, and waited for
+/// one second: one that is stuck in the driver ends no sooner.
+[[nodiscard]] inline std::optional<std::string> ask_nvidia_smi(std::chrono::milliseconds limit = patience_with_nvidia_smi) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return "";
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::array<char, 11> program{"nvidia-smi"};
+  std::array<char, 3> list{"-L"};
+  const std::array<char*, 3> words{program.data(), list.data(), nullptr};
+  pid_t child = 0;
+  const bool started = ::posix_spawnp(&child, program.data(), &files, nullptr, words.data(), environ) == 0;
+  ::posix_spawn_file_actions_destroy(&files);
+  ::close(ends[1]);
+  std::optional<std::string> text = started ? text_of_pipe(ends[0], limit) : "";
+  ::close(ends[0]);
+  if (started && !text) ::kill(child, SIGKILL);
+  for (int looks = 0; started && looks < 100 && ::waitpid(child, nullptr, WNOHANG) == 0; ++looks) ::usleep(10'000);
   return text;
 }
 
@@ -35,7 +76,7 @@ namespace heddle::run_room {
 struct Surroundings {
   std::filesystem::path root = "/";
   Environment environment = process_environment;
-  std::function<std::string()> nvidia_smi = ask_nvidia_smi;
+  std::function<std::optional<std::string>()> nvidia_smi = [] { return ask_nvidia_smi(); };  ///< nothing: it has not answered in time
 };
 
 /// A GPU as nvidia-smi names it: "NVIDIA H200", and a UUID that no other has.
@@ -52,7 +93,9 @@ struct MachineFacts {
   Bytes memory, available_memory;
   Bytes memory_limit, used_memory;  ///< by cgroup; a limit of 0 is none
   std::vector<Gpu> gpus;
-  std::vector<int> visible_gpus;  ///< as CUDA counts them
+  bool nvidia_smi_hangs = false;                       ///< it was asked, and has not answered in time
+  std::vector<std::pair<std::string, int>> instances;  ///< of MIG, if CUDA_VISIBLE_DEVICES names one: UUIDs, and of which GPU each is a part
+  std::vector<int> visible_gpus;                       ///< as CUDA counts them
   std::optional<std::string> visible_devices;
 
   /// Cores' worth of work that the process gets.
@@ -73,18 +116,29 @@ inline void read_gpus(const Surroundings& from, MachineFacts& facts) {
     if (minor.empty() || fs::exists(from.root / "dev" / ("nvidia" + minor), problem))
       facts.gpus.push_back({line_after(text, "Model:"), line_after(text, "GPU UUID:")});
   }
-  if (!folders.empty()) return;
-  std::istringstream lines{from.nvidia_smi()};  // "GPU 0: NVIDIA H200 (UUID: GPU-8f...)"
+  const bool listed = !folders.empty();
+  if (listed && from.environment("CUDA_VISIBLE_DEVICES").value_or("").find("MIG-") == std::string::npos) return;
+  const std::optional<std::string> text = from.nvidia_smi();
+  facts.nvidia_smi_hangs = !text;
+  std::istringstream lines{text.value_or("")};  // "GPU 0: NVIDIA H200 (UUID: GPU-8f...)", "  MIG 1g.18gb     Device  0: (UUID: MIG-4c...)"
+  int card = -1;
   for (std::string line; std::getline(lines, line);) {
-    const auto colon = line.find(": ");
-    const auto uuid = line.find(" (UUID: ");
-    if (!line.starts_with("GPU ") || colon == std::string::npos || uuid == std::string::npos) continue;
-    facts.gpus.push_back({line.substr(colon + 2, uuid - colon - 2), line.substr(uuid + 8, line.find(')', uuid) - uuid - 8)});
+    const auto colon = line.find(": "), uuid = line.find("(UUID: ");
+    if (colon == std::string::npos || uuid == std::string::npos || uuid < colon) continue;
+    const std::string name = line.substr(uuid + 7, line.find(')', uuid) - uuid - 7);
+    if (line.find_first_not_of(' ') == line.find("MIG ") && card >= 0) facts.instances.emplace_back(name, card);
+    if (!line.starts_with("GPU ")) continue;
+    if (!listed && uuid > colon + 2) facts.gpus.push_back({line.substr(colon + 2, uuid - colon - 3), name});
+    const auto of_name = [&](const Gpu& gpu) { return gpu.uuid == name; };
+    const auto found = std::find_if(facts.gpus.begin(), facts.gpus.end(), of_name);
+    card = found == facts.gpus.end() ? -1 : static_cast<int>(found - facts.gpus.begin());
   }
 }
 
 /// CUDA_VISIBLE_DEVICES as CUDA reads it: numbers or beginnings of UUIDs; what follows the first that names no GPU is not seen, and a GPU named
-/// twice leaves none.
+/// twice leaves none. A process has one instance of MIG: the first that is named.
+///
+/// Source  sources.md#mig
 inline void read_visible_devices(const Surroundings& from, MachineFacts& facts) {
   facts.visible_devices = from.environment("CUDA_VISIBLE_DEVICES");
   const int count = static_cast<int>(facts.gpus.size());
@@ -96,6 +150,12 @@ inline void read_visible_devices(const Surroundings& from, MachineFacts& facts) 
   for (std::string part; std::getline(parts, part, ',');) {
     part.erase(0, part.find_first_not_of(' '));
     int found = -1;
+    if (part.starts_with("MIG-")) {
+      for (const auto& [uuid, card] : facts.instances)
+        if (found < 0 && uuid.starts_with(part)) found = card;
+      if (found >= 0 && facts.visible_gpus.empty()) facts.visible_gpus.push_back(found);
+      return;
+    }
     if (part.find_first_not_of("0123456789 ") == std::string::npos && !part.empty()) {
       found = part.size() < 6 ? std::stoi(part) : count;
     } else {

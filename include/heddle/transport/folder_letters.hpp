@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/core/utf8.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 #include "heddle/seams/pledge.hpp"
@@ -59,9 +60,10 @@ class FoldersOfProcess {
 };
 
 /// The k-th letter of rank 2 is the file "2.0" or "2.1", as k is even or odd. Nobody writes letter k + 2 before all have letter k + 1 of all, for
-/// which they had all letters k: so two files are enough. What is short is read with the head of its letter.
+/// which they had all letters k: so two files are enough. What is short is read with the head of its letter. The head has a sum of all bytes: a
+/// letter that something else has changed in the folder is refused.
 ///
-/// Errors  T10 ranks that are at different exchanges; R38
+/// Errors  T10 ranks that are at different exchanges; R38, also for bytes that no rank has written
 /// Tested  transport/folder_letters_test
 class FolderLetters {
  public:
@@ -78,6 +80,7 @@ class FolderLetters {
     Head head;
     head.number = number_;
     head.bytes = static_cast<std::int64_t>(bytes.size());
+    head.sum = sum_of(bytes);
     what.view().copy(head.what.data(), head.what.size() - 1);
     own().head = head;
     put(number_, head, bytes);
@@ -91,6 +94,7 @@ class FolderLetters {
       there_[at(rank)] = got >= sizeof(Head) && letter.head.mark == Head::mark_of_all && letter.head.number == number_ && letter.head.bytes >= 0 &&
                          got - sizeof(Head) >= std::min(letter.small.size(), static_cast<std::size_t>(letter.head.bytes));
       letter.head.what.back() = '\0';
+      if (there_[at(rank)] && static_cast<std::size_t>(letter.head.bytes) <= letter.small.size()) check_sum(rank, said(rank, {}));
     }
     return !there_[at(rank)];
   }
@@ -104,8 +108,9 @@ class FolderLetters {
     const Letter& first = letters_[0];
     for (std::size_t r = 1; r < letters_.size(); ++r)
       if (std::string_view{letters_[r].head.what.data()} != first.head.what.data())
-        throw Error(Code{'T', 10}, written({"rank 0 is at '", first.head.what.data(), "', rank ", r, " at '", letters_[r].head.what.data(),
-                                            "'. Fix: make the same calls in the same order in every process."}));
+        throw Error(Code{'T', 10},
+                    written({"rank 0 is at '", printable(first.head.what.data()), "', rank ", r, " at '", printable(letters_[r].head.what.data()),
+                             "'. Fix: make the same calls in the same order in every process."}));
   }
   /// What the rank has said, where it is short; of a longer letter its head alone.
   [[nodiscard]] std::span<const std::byte> said(int rank, std::span<const std::byte> mine) const {
@@ -113,7 +118,7 @@ class FolderLetters {
     const Letter& letter = letters_[at(rank)];
     return std::span{letter.small}.first(std::min(letter.small.size(), static_cast<std::size_t>(letter.head.bytes)));
   }
-  /// The whole letter into `room`, of which `said` is what is known. Errors  T10 another number of bytes
+  /// The whole letter into `room`, of which `said` is what is known. Errors  T10 another number of bytes; R38 others than were written
   void read(int rank, std::span<const std::byte> said, std::span<std::byte> room) const {
     const auto bytes = static_cast<std::size_t>(letters_[at(rank)].head.bytes);
     if (bytes != room.size())
@@ -123,6 +128,7 @@ class FolderLetters {
       std::copy_n(said.begin(), bytes, room.begin());
     else if (board_.get(name_of(rank, number_), room, sizeof(Head)) != bytes)
       throw refused_folder(board_.folder(), written({"has lost a file of rank ", rank}));
+    check_sum(rank, room);
   }
 
  private:
@@ -132,13 +138,24 @@ class FolderLetters {
     std::uint64_t mark = mark_of_all;
     std::int64_t number = -1;
     std::int64_t bytes = 0;
-    std::array<char, 88> what{};
+    std::uint64_t sum = 0;
+    std::array<char, 80> what{};
   };
   /// As much of it as is read at once: 112 + 4,096 bytes.
   struct Letter {
     Head head;
     std::array<std::byte, StartPledge::most_bytes> small{};
   };
+  /// FNV-1a.
+  [[nodiscard]] static std::uint64_t sum_of(std::span<const std::byte> bytes) {
+    std::uint64_t sum = 0xcbf29ce484222325U;
+    for (const std::byte byte : bytes) sum = (sum ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
+    return sum;
+  }
+  void check_sum(int rank, std::span<const std::byte> bytes) const {
+    if (rank != rank_ && letters_[at(rank)].head.sum != sum_of(bytes))
+      throw refused_folder(board_.folder(), written({"has other bytes in the file '", name_of(rank, number_), "' than rank ", rank, " has written"}));
+  }
   [[nodiscard]] static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
   [[nodiscard]] Letter& own() { return letters_[at(rank_)]; }
   [[nodiscard]] static std::string name_of(int rank, std::int64_t number) { return std::to_string(rank) + (number % 2 == 0 ? ".0" : ".1"); }

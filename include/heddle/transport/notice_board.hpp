@@ -31,6 +31,13 @@ namespace heddle::transport_room {
   return (static_cast<std::uint64_t>(device()) << 32U | device()) | 1U;
 }
 
+/// What a call of the system returns, which is made again where a signal has interrupted it, as it may on a file system over a network.
+template <class Call> [[nodiscard]] auto uninterrupted(Call call) {
+  auto returned = call();
+  while (returned < 0 && errno == EINTR) returned = call();
+  return returned;
+}
+
 /// What to do about an error of the system in a folder.
 [[nodiscard]] HEDDLE_COLD inline std::string remedy_of_folder(int number) {
   if (number == ENOSPC || number == EDQUOT) return "free space there, or name a folder that has some.";
@@ -63,11 +70,11 @@ class NoticeBoard {
 
   void put(const std::string& name, std::initializer_list<std::span<const std::byte>> parts) const {
     const std::string part = (folder_ / (name + '.' + std::to_string(own_))).string();
-    const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    const int file = uninterrupted([&] { return ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666); });
     int problem = file < 0 ? errno : 0;
     for (const std::span<const std::byte> bytes : parts)
       if (problem == 0) problem = write_all(file, bytes);
-    if (file >= 0 && ::close(file) != 0 && problem == 0) problem = errno;
+    if (file >= 0 && ::close(file) != 0 && problem == 0 && errno != EINTR) problem = errno;  // one that is interrupted has closed it
     if (problem == 0 && ::rename(part.c_str(), (folder_ / name).c_str()) != 0) problem = errno;
     if (problem == 0) return;
     if (file >= 0) ::unlink(part.c_str());
@@ -76,7 +83,7 @@ class NoticeBoard {
   /// The bytes of the notice from `first` on, as many as there is room for; returns how many there were, 0 without such a notice.
   [[nodiscard]] std::size_t get(const std::string& name, std::span<std::byte> room, std::size_t first = 0) const {
     const std::string path = (folder_ / name).string();
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // a pipe without a writer holds nobody up
+    const int file = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); });  // no pipe holds it up
     if (file < 0 && (errno == ENOENT || errno == ESTALE)) return 0;
     struct stat seen {};
     int problem = file < 0 || ::fstat(file, &seen) != 0 ? errno : 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,8 +26,9 @@
 namespace heddle::transport_room {
 
 /// The file "rank_3.held" is locked while the process that is rank 3 there lives, in as many meetings as it likes; the system unlocks it when the
-/// process ends, so that of a dead one counts for nothing. The file gets its name when it is locked and has the number of its process: 8 bytes.
-/// Where the file system has no locks or no second names of a file (NFS without its lock service, exFAT), every process has its claim.
+/// process ends, so that of a dead one counts for nothing: what it has forked closes the file at once. The file gets its name when it is locked and
+/// has the number of its process: 8 bytes. Where the file system has no locks or no second names of a file (NFS without its lock service, exFAT),
+/// every process has its claim.
 ///
 /// Tested  transport/rank_claim_test
 class RankClaim {
@@ -60,10 +62,31 @@ class RankClaim {
       static Claims all;
       return all;
     }
+    Claims() {
+      is_there = true;
+      ::pthread_atfork(&before_fork, &after_fork, &in_forked);
+    }
     ~Claims() {
+      is_there = false;
       for (const auto& [path, mine] : held)
         if (mine.process == ::getpid() && is_at(mine.file, path)) ::unlink(path.c_str());
     }
+    /// A lock goes on as long as one process has its file open, so a child that outlives a rank would keep the rank.
+    static void in_forked() {
+      if (!is_there) return;
+      for (auto& [path, mine] : instance().held) {
+        if (mine.file >= 0) ::close(mine.file);
+        mine.file = -1;
+      }
+      instance().mutex.unlock();
+    }
+    static void before_fork() {
+      if (is_there) instance().mutex.lock();
+    }
+    static void after_fork() {
+      if (is_there) instance().mutex.unlock();
+    }
+    static inline bool is_there = false;  // a process that ends may fork yet
     std::mutex mutex;
     std::map<std::string, Held> held;
   };
