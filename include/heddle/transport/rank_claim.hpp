@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
@@ -86,7 +87,7 @@ class RankClaim {
     static void after_fork() {
       if (is_there) instance().mutex.unlock();
     }
-    static inline bool is_there = false;  // a process that ends may fork yet
+    static inline std::atomic<bool> is_there = false;  // a process that ends may fork yet
     std::mutex mutex;
     std::map<std::string, Held> held;
   };
