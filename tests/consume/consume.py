@@ -271,15 +271,16 @@ def cuda_kernels(project, scratch, compiler):
     os.environ["NVCC_APPEND_FLAGS"] = "-Xptxas -O0 -Xcicc -O0"  # no card runs these kernels here, and nvcc takes a third of the time
     # Parts of a user's own on a card. What nvcc warns of Heddle's lines is an error here; 20012 is Eigen's.
     eigen = [f"-I{folder}" for folder in os.environ.get("HEDDLE_TESTED_EIGEN", "/usr/include/eigen3").split(":")]
-    for source in (HERE / "cuda_kernels" / "own_kernel.cu", project / "examples" / "on_cards" / "own_parts.cu"):
+    cards = os.environ.get("HEDDLE_TESTED_CARDS", "90").split(",")
+    for source in [HERE / "cuda_kernels" / "own_kernel.cu"] + [project / "examples" / "on_cards" / "own_parts.cu"] * (len(cards) > 1):  # the slow tests take both
         run(nvcc, "-std=c++20", "-O1", "-arch=sm_90", "--expt-relaxed-constexpr", "-diag-suppress", "20012", "-Werror", "all-warnings", "-I", project / "include",
             *eigen, "-c", source, "-o", scratch / "own.o")
     output = run("cmake", "--preset", "install", "-B", scratch / "odd", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=hopper", cwd=project, fails=True)
     said("HEDDLE_CUDA_ARCHITECTURES is 'hopper', which names no compute capabilities. Fix: -DHEDDLE_CUDA_ARCHITECTURES=90 for", output)
     output = run("cmake", "--preset", "install", "-B", scratch / "old", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_CUDA_ARCHITECTURES=90;75", cwd=project, fails=True)
     said("HEDDLE_CUDA_ARCHITECTURES has 75, but Heddle's kernels run on cards of compute capability 8.0 or newer. Fix: -DHEDDLE_CUDA_ARCHITECTURES=80 for", output)
-    for cards, flags in ((), ()), (("-DHEDDLE_CUDA_ARCHITECTURES=90;80",), ("-DHEDDLE_CUDA_FLAGS=-fmad=false -lineinfo",)):
-        run("cmake", "--preset", "install", "-B", scratch / "both", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_BUILD_CUDA_KERNELS=ON", "-DHEDDLE_WITH_MPI=OFF", *cards, *flags,
+    for of_cards, flags in ((), ()), (("-DHEDDLE_CUDA_ARCHITECTURES=90;80",), ("-DHEDDLE_CUDA_FLAGS=-fmad=false -lineinfo",)):
+        run("cmake", "--preset", "install", "-B", scratch / "both", f"-DCMAKE_CXX_COMPILER={compiler}", "-DHEDDLE_BUILD_CUDA_KERNELS=ON", "-DHEDDLE_WITH_MPI=OFF", *of_cards, *flags,
             cwd=project)
         asked = "".join(path.read_text() for path in (scratch / "both").rglob("build.*"))
         for code, what in (("80,code=sm_80", "code for sm_80"), ("90,code=sm_90", "code for sm_90"), ("90,code=compute_90", "PTX of the newest architecture, for newer cards")):
@@ -287,7 +288,7 @@ def cuda_kernels(project, scratch, compiler):
                 sys.exit(f"consume.py: nvcc is not asked for {what}")
         if (" -fmad=false -lineinfo " in asked) != bool(flags):
             sys.exit("consume.py: nvcc is not given the flags of HEDDLE_CUDA_FLAGS, and these alone")
-    prefix = install(project, scratch, compiler, "-DHEDDLE_BUILD_CUDA_KERNELS=ON", f"-DHEDDLE_CUDA_ARCHITECTURES={os.environ.get('HEDDLE_TESTED_CARDS', '90').replace(',', ';')}",
+    prefix = install(project, scratch, compiler, "-DHEDDLE_BUILD_CUDA_KERNELS=ON", f"-DHEDDLE_CUDA_ARCHITECTURES={';'.join(cards)}",
                      "-DHEDDLE_WITH_MPI=OFF")
     configure(HERE / "cuda_kernels", scratch / "user", compiler, prefix)
     run("cmake", "--build", scratch / "user", "--parallel", "1", "--target", "train")
