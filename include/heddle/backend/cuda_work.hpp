@@ -85,7 +85,7 @@ class CudaWork {
     const TunedProducts until_chosen{*queue_.products, tuning, training.batch.grain_rows};
     choose();
     card_.note(tuning.notes());
-    if (file && tuning.found() != tuning.known()) file->write(tuning.found());
+    if (const TunedChoices all = tuning.all(); file && all != tuning.known()) file->write(all);
   }
   /// Of the card, all zero.
   [[nodiscard]] Arena room(std::int64_t bytes, const char* what = "workspace of kernels") {

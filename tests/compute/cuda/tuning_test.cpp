@@ -76,3 +76,20 @@ TEST_CASE("what an earlier run has found and cannot be is told with its file") {
                        "it anew.",
                        HeddleError);
 }
+
+TEST_CASE("what is kept is what was found now, and what was known of products that were not met") {
+  const on_card::Card card;
+  const Stream stream = make_stream();
+  TunedChoices known;
+  known.algorithms["1,2"] = {1};
+  known.algorithms["3,4"] = {2};
+  known.together["5,6"] = true;
+  CudaTuning tuning{stream.get(), known};
+  CHECK(tuning.all() == known);
+  tuning.found().algorithms["3,4"] = {7};
+  tuning.found().together["7,8"] = false;
+  TunedChoices both = known;
+  both.algorithms["3,4"] = {7};
+  both.together["7,8"] = false;
+  CHECK(tuning.all() == both);
+}

@@ -50,6 +50,13 @@ class CudaTuning {
   /// What an earlier run has found; there nothing is timed.
   [[nodiscard]] const TunedChoices& known() const { return known_; }
   [[nodiscard]] TunedChoices& found() { return found_; }
+  /// What is found now, and what is known of products that this run has not met: one of another backend may.
+  [[nodiscard]] TunedChoices all() const {
+    TunedChoices both = found_;
+    both.algorithms.insert(known_.algorithms.begin(), known_.algorithms.end());
+    both.together.insert(known_.together.begin(), known_.together.end());
+    return both;
+  }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
 
