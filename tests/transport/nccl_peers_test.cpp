@@ -69,3 +69,13 @@ TEST_CASE("ranks meet when all have come, and one that never comes is told to th
   peers.lost().add(1, "it has thrown");
   CHECK(sentence([&] { peers.meet(0); }).find("rank 1 was lost at the queue of rank 0, sequence 0: it has thrown") != std::string::npos);
 }
+
+TEST_CASE("of ranks that have given their queues as much the one that has not come to the meeting is lost") {
+  NcclPeers peers{3, {{0, 1, 2}}, PendingLimits{4, 4, {}, nullptr}, milliseconds{50}};
+  std::thread other{[&] { CHECK(sentence([&] { peers.meet(2); }).find("rank 1 was lost at ") != std::string::npos); }};
+  CHECK(sentence([&] {
+          peers.meet(0);
+        }).find("rank 1 was lost at the queue of rank 0, sequence 0: it made no room for its step within the deadline of 50 ms. Fix: ") !=
+        std::string::npos);
+  other.join();
+}

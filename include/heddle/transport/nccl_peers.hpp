@@ -65,15 +65,18 @@ class NcclPeers {
   void queued(int rank) { calls_[static_cast<std::size_t>(rank)].fetch_add(1, std::memory_order_release); }
   [[nodiscard]] std::int64_t calls(int rank) const { return calls_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire); }
   /// Where ranks are threads: throws if some rank is lost, or if this one has waited for longer than the deadline since `begun`: then whoever has
-  /// given its queue less is. If none has, all that is known is that some queue does not end. A process knows of its own calls alone, and asks.
+  /// given its queue less is, or has not come to a meeting. If none has, all that is known is that some queue does not end. A process knows of its
+  /// own calls alone, and asks.
   void pause(int rank, Clock::time_point begun) {
     if (lost_.any()) throw lost_.error(queue_of(rank), calls(rank));
     if (Clock::now() - begun < deadline_) return;
     int least = rank;
     for (int r = 0; r < groups_.ranks(); ++r)
-      if (calls(r) < calls(least)) least = r;
-    const std::string late = " within the deadline of " + milliseconds_of(deadline_);
-    lost_.add_if_first(least, (least == rank ? "its queue, or that of a rank that it waits for, did not end" : "it gave its card nothing") + late);
+      if (calls(r) < calls(least) || (calls(r) == calls(least) && met(r) < met(least))) least = r;
+    const char* const what = least == rank                ? "its queue, or that of a rank that it waits for, did not end"
+                             : calls(least) < calls(rank) ? "it gave its card nothing"
+                                                          : "it made no room for its step";
+    lost_.add_if_first(least, what + (" within the deadline of " + milliseconds_of(deadline_)));
     throw lost_.error(queue_of(rank), calls(rank));
   }
   /// Until all ranks have come here as often as this one: nobody's card is at work on what others are still making room for.
@@ -98,6 +101,7 @@ class NcclPeers {
   }
 
  private:
+  [[nodiscard]] std::int64_t met(int rank) const { return met_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire); }
   [[nodiscard]] HEDDLE_COLD static std::string queue_of(int rank) { return written({"the queue of rank ", rank}); }
 
   GroupsOfRanks groups_;
