@@ -172,7 +172,7 @@ TEST_CASE("an exception between a fork and its join leaves no error behind, for 
   const OneCard card;
   const OneCard side;
   const auto x = card.up(8, 1.0F);
-  const Event fork = make_event();
+  const compute_room::Event fork = make_event();
   const auto capture_and_throw = [&] {
     static_cast<void>(captured(card.stream(), [&] {
       put_after(card.stream(), fork, side.stream());

@@ -65,12 +65,12 @@ struct OfferedAlgorithms {
 };
 /// Addresses of one product, of whatever types: those that its shape does not ask for may be null.
 struct ProductAddresses {
-  const void* a;
-  const void* b;
-  void* c;
-  const void* bias;
-  void* kept;
-  void* sums;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  const void* bias = nullptr;
+  void* kept = nullptr;
+  void* sums = nullptr;
 };
 
 /// A handle of cuBLASLt with a workspace, in one stream: of 32 MiB, and 8 algorithms for a product at most.
