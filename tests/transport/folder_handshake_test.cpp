@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
-#include <atomic>
 #include <fstream>
 #include <iostream>
 #include <thread>
@@ -117,16 +116,15 @@ TEST_CASE("R20: a rank that the place does not have is told before anything is w
 TEST_CASE("a file of this process that is gone or damaged is written again: that is no other process") {
   const Folder folder{"handshake_gone"};
   std::vector<fs::path> where;
-  std::atomic<bool> ends = false;
-  std::thread other{[&] {
-    for (int n = 0; n < 40 && !ends; ++n) {
-      std::this_thread::sleep_for(5ms);
+  const auto begun = std::chrono::steady_clock::now();
+  std::thread other{[&] {  // before rank 1 comes: rank 0 has left when both have met, and writes nothing again
+    for (int n = 0; std::chrono::steady_clock::now() - begun < 200ms; ++n) {
       if (n % 2 == 0) fs::remove(folder.path / "rank_0");
       if (n % 2 == 1) std::ofstream{folder.path / "rank_0"} << "damaged";
+      std::this_thread::sleep_for(5ms);
     }
   }};
-  CHECK(met(folder, 2, where, 150ms) == nothing(2));
-  ends = true;
+  CHECK(met(folder, 2, where, 300ms) == nothing(2));
   other.join();
 }
 

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <string_view>
+#include <type_traits>
 
 #include "heddle/backend/cuda_words.hpp"
+#include "heddle/core/fire.hpp"
 #include "heddle/core/not_included.hpp"
 #include "heddle/run/card_options.hpp"
 
@@ -31,7 +33,10 @@ struct TF32Word {
 /// Errors  L09 of a backend without cards; R08 if processes differ in it
 /// Source  sources.md#tf32
 /// Tested  backend/cuda_tf32_test, fail/L09_tf32_of_the_host, fail/L17_tf32_header_forgotten
-template <class Backend> struct BackendWith<TF32Word, Backend> : WordOn<TF32Word, Backend> {};  // what AllowTF32 of core/not_included names
+template <class Backend> struct BackendWith<TF32Word, Backend> {  // what AllowTF32 of core/not_included names; clang quotes each base on the way
+  static_assert(sizeof(fired<NamedInWord<Backend, TF32Word>>) > 0);
+  using type = std::conditional_t<ComputesOnCards<Backend>, TF32Word::On<Backend>, Backend>;
+};
 
 }  // namespace heddle::backend_room
 
