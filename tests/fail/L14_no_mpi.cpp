@@ -7,7 +7,7 @@
 // expect: fatal error: '?\[heddle\.L14\] mpi\.h of MPI is not found\. Fix: \S
 // expect-g++: compile with mpicxx in place of g\+\+
 // expect-clang: compile with mpicxx in place of g\+\+
-// expect-nvcc: add \$\(mpicxx --showme:compile\) to the command of nvcc
+// expect-nvcc: add -ccbin mpicxx to the command of nvcc
 #ifdef HEDDLE_REPAIRED
 #include "heddle/transport/movement.hpp"
 #else

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "heddle/compute/cuda/tuning.hpp"
+#include "heddle/core/byte_sum.hpp"
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/io/file.hpp"
@@ -39,18 +40,12 @@ struct TunedFor {
   /// The second line of the file.
   [[nodiscard]] HEDDLE_COLD std::string in_words() const {
     return written(
-        {"program ", in_hexadecimal(program), ", rank ", rank, " of ", ranks, ", ", card, ", cuBLASLt ", cublas, ", TF32 ", (tf32 ? "on" : "off")});
+        {"program ", sixteen_digits(program), ", rank ", rank, " of ", ranks, ", ", card, ", cuBLASLt ", cublas, ", TF32 ", (tf32 ? "on" : "off")});
   }
   /// "heddle-tuned-00f1a2b3c4d5e6f7-2-of-4-9c0d1e2f.txt": the end is of the card, the library and TF32.
   [[nodiscard]] HEDDLE_COLD std::string file() const {
-    std::uint32_t others = 2166136261U;  // FNV-1a
-    for (const char c : written({card, ' ', cublas, (tf32 ? " on" : " off")})) others = (others ^ static_cast<unsigned char>(c)) * 16777619U;
-    return written({"heddle-tuned-", in_hexadecimal(program), "-", rank, "-of-", ranks, "-", in_hexadecimal(others).substr(8), ".txt"});
-  }
-  [[nodiscard]] HEDDLE_COLD static std::string in_hexadecimal(std::uint64_t number) {
-    std::string digits(16, '0');
-    for (auto digit = digits.rbegin(); number != 0; number /= 16, ++digit) *digit = "0123456789abcdef"[number % 16];
-    return digits;
+    const std::string others = sixteen_digits(byte_sum(written({card, ' ', cublas, (tf32 ? " on" : " off")})));
+    return written({"heddle-tuned-", sixteen_digits(program), "-", rank, "-of-", ranks, "-", others.substr(8), ".txt"});
   }
 };
 
@@ -102,7 +97,7 @@ class TunedFile {
     std::string text = std::string{first_line} + "\n" + of_.in_words() + "\n";
     for (const auto& [key, algorithm] : choices.algorithms) {
       text += "algorithm " + key;
-      for (const std::uint64_t word : algorithm) text += " " + TunedFor::in_hexadecimal(word);
+      for (const std::uint64_t word : algorithm) text += " " + sixteen_digits(word);
       text += "\n";
     }
     for (const auto& [key, yes] : choices.together) text += "together " + key + (yes ? " yes\n" : " no\n");

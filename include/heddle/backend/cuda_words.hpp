@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <string_view>
+#include <type_traits>
 
 #include "heddle/core/fire.hpp"
 #include "heddle/core/host_device.hpp"
@@ -51,10 +52,9 @@ template <class Backend, class Word> struct NamedInWord {
 ///
 /// Errors  L09
 /// Tested  backend/cuda_words_test
-template <class Word, class Backend, bool OnCards = ComputesOnCards<Backend>> struct WordOn { using type = typename Word::template On<Backend>; };
-template <class Word, class Backend> struct WordOn<Word, Backend, false> {
+template <class Word, class Backend> struct WordOn {
   static_assert(sizeof(fired<NamedInWord<Backend, Word>>) > 0);
-  using type = Backend;
+  using type = std::conditional_t<ComputesOnCards<Backend>, typename Word::template On<Backend>, Backend>;
 };
 
 }  // namespace heddle::backend_room

@@ -5,13 +5,12 @@
 #pragma once
 
 #include <cctype>
-#include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "heddle/core/byte_sum.hpp"
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/run/run_main.hpp"
@@ -45,14 +44,10 @@ inline void meet_in(MeetingPlace place) { said_place = std::move(place); }
     name = *run;
   else if (launcher == "torchrun" && address && port)
     name = *address + '.' + *port;
-  std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a
-  for (const char letter : name) sum = (sum ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
   std::string folder = "run_" + name.substr(0, 200);  // most file systems take 255
   for (char& letter : folder)
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.' && letter != '-') letter = '_';
-  char digits[20];
-  std::snprintf(digits, sizeof digits, "-%016llx", static_cast<unsigned long long>(sum));
-  return name.empty() ? name : folder == "run_" + name ? folder : folder + digits;
+  return name.empty() ? name : folder == "run_" + name ? folder : folder + "-" + sixteen_digits(byte_sum(name));
 }
 
 /// R38: nobody has named a folder.

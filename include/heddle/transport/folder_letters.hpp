@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. What every rank of a meeting says to all others, exchange by exchange, each in two files that take turns.
-// Sees: transport/notice_board, seams/error.  Does not see: deadlines, who is lost, what is said.
+// Sees: core/byte_sum, transport/notice_board, seams/error.  Does not see: deadlines, who is lost, what is said.
 // In: the folder of a meeting, bytes of this rank.  Out: FolderLetters; FoldersOfProcess, which hears of the end of the process.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/core/byte_sum.hpp"
 #include "heddle/core/utf8.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
@@ -80,7 +81,7 @@ class FolderLetters {
     Head head;
     head.number = number_;
     head.bytes = static_cast<std::int64_t>(bytes.size());
-    head.sum = sum_of(bytes);
+    head.sum = byte_sum(bytes);
     what.view().copy(head.what.data(), head.what.size() - 1);
     own().head = head;
     put(number_, head, bytes);
@@ -146,14 +147,8 @@ class FolderLetters {
     Head head;
     std::array<std::byte, StartPledge::most_bytes> small{};
   };
-  /// FNV-1a.
-  [[nodiscard]] static std::uint64_t sum_of(std::span<const std::byte> bytes) {
-    std::uint64_t sum = 0xcbf29ce484222325U;
-    for (const std::byte byte : bytes) sum = (sum ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
-    return sum;
-  }
   void check_sum(int rank, std::span<const std::byte> bytes) const {
-    if (rank != rank_ && letters_[at(rank)].head.sum != sum_of(bytes))
+    if (rank != rank_ && letters_[at(rank)].head.sum != byte_sum(bytes))
       throw refused_folder(board_.folder(), written({"has other bytes in the file '", name_of(rank, number_), "' than rank ", rank, " has written"}));
   }
   [[nodiscard]] static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }

@@ -6,7 +6,7 @@
 
 #if !__has_include(<mpi.h>)
 #if defined(__CUDACC__)
-#include "[heddle.L14] mpi.h of MPI is not found. Fix: add $(mpicxx --showme:compile) to the command of nvcc, after apt install libopenmpi-dev."
+#include "[heddle.L14] mpi.h of MPI is not found. Fix: add -ccbin mpicxx to the command of nvcc, after apt install libopenmpi-dev."
 #endif
 #include "[heddle.L14] mpi.h of MPI is not found. Fix: compile with mpicxx in place of g++, after apt install libopenmpi-dev."
 #endif

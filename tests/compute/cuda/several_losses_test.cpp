@@ -38,6 +38,24 @@ struct GivenRows {
   }
 };
 
+/// Means and divisors of the three losses, and their gradient unless that is null.
+void each_on_card(const GivenRows& batch, float* gradient, double* means, double* divisors) {
+  const auto elements = static_cast<std::int64_t>(batch.output.size());
+  CardTensors card;
+  CudaNumbers numbers;
+  numbers.total_rows = 6;
+  for (int k = 0; k < 3; ++k) numbers.counted[k] = batch.each[k];
+  LossCallIn<CudaMemory> call{rows, features, 6, card.given(batch.output.data(), elements)};
+  call.targets = card.given(batch.target.data(), std::ssize(batch.target));
+  if (gradient != nullptr) call.gradient = card.made(gradient, elements);
+  call.target_features = targets;
+  call.class_weights = card.given(batch.weights.data(), features);
+  call.workspace = card.scratch(LossKernel<Wide, CudaCompute>::scratch().value);
+  call.space = card.space(numbers);
+  LossKernel<Wide, CudaCompute>::each(call, card.made(means, 3), card.made(divisors, 3));
+  card.finish();
+}
+
 }  // namespace
 
 TEST_CASE("several losses keep the laws of every Compute") {
@@ -48,23 +66,10 @@ TEST_CASE("several losses keep the laws of every Compute") {
 TEST_CASE("each of several losses has on the card the mean, the divisor and the gradient that it has with Eigen") {
   const Card all;
   GivenRows batch;
-  const auto elements = static_cast<std::int64_t>(batch.output.size());
   Floats wanted(batch.output.size(), conformance::nan), gradient = wanted;
   double means[3], divisors[3], found_means[3]{}, found_divisors[3]{};
   LossKernel<Wide, EigenCompute>::each(batch.call(wanted), means, divisors);
-  CardTensors card;
-  CudaNumbers numbers;
-  numbers.total_rows = 6;
-  for (int k = 0; k < 3; ++k) numbers.counted[k] = batch.each[k];
-  LossCallIn<CudaMemory> call{rows, features, 6, card.given(batch.output.data(), elements)};
-  call.targets = card.given(batch.target.data(), std::ssize(batch.target));
-  call.gradient = card.made(gradient.data(), elements);
-  call.target_features = targets;
-  call.class_weights = card.given(batch.weights.data(), features);
-  call.workspace = card.scratch(LossKernel<Wide, CudaCompute>::scratch().value);
-  call.space = card.space(numbers);
-  LossKernel<Wide, CudaCompute>::each(call, card.made(found_means, 3), card.made(found_divisors, 3));
-  card.finish();
+  each_on_card(batch, gradient.data(), found_means, found_divisors);
   for (int k = 0; k < 3; ++k) {
     CHECK(std::abs(found_means[k] - means[k]) <= 16 * 0x1p-24 * means[k]);  // a loss of Eigen's rounds to float at each position
     CHECK(found_divisors[k] == divisors[k]);
@@ -79,20 +84,8 @@ TEST_CASE("a loss for which nothing counts is 0, and not 0 divided by 0") {
   GivenRows batch;
   batch.weights = Floats(features, 0.0F);
   batch.each[0] = {0, 0.0};
-  const auto elements = static_cast<std::int64_t>(batch.output.size());
   double means[3]{}, divisors[3]{};
-  CardTensors card;
-  CudaNumbers numbers;
-  numbers.total_rows = 6;
-  for (int k = 0; k < 3; ++k) numbers.counted[k] = batch.each[k];
-  LossCallIn<CudaMemory> call{rows, features, 6, card.given(batch.output.data(), elements)};
-  call.targets = card.given(batch.target.data(), std::ssize(batch.target));
-  call.target_features = targets;
-  call.class_weights = card.given(batch.weights.data(), features);
-  call.workspace = card.scratch(LossKernel<Wide, CudaCompute>::scratch().value);
-  call.space = card.space(numbers);
-  LossKernel<Wide, CudaCompute>::each(call, card.made(means, 3), card.made(divisors, 3));
-  card.finish();
+  each_on_card(batch, nullptr, means, divisors);
   CHECK((means[0] == 0 && divisors[0] == 0));
   CHECK((means[1] > 0 && means[2] > 0));
 }
